@@ -32,7 +32,7 @@ def test_the_times_of_kernels_add_up_to_those_of_the_steps():
         assert 0.0 < sum(times.values()) <= 1.1 * profile.seconds
         assert sum(times.values()) + profile.python_seconds >= profile.seconds
         assert list(times.values()) == sorted(times.values(), reverse=True)
-    assert next(iter(profile.by_system)) == "BlockSolver"
+    assert profile.by_system["BlockSolver"] > 0.0
     assert profile.by_phase["project"] > 0.0
     assert "project_distance_xpbd" in profile.by_kernel
     assert profile.bytes > simulation.state.x.nbytes

@@ -125,7 +125,7 @@ class Simulation:
             hierarchy=hierarchy,
             contact_detection=contact_detection,
             rigid_solver=rigid_solver,
-            sleep=sleep if sleeping is None else sleeping,
+            sleep=sleep if sleeping is None else check.choice("simulation", "sleeping", sleeping, (True, False)),
         )
         self._run = Run(scene, settings, build_model(scene, settings))
         for system in self.model.systems:

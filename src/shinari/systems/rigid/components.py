@@ -48,9 +48,7 @@ class Components(Record):
     word = Field(np.int64, doc="first word of its sets of neighbours")
     ordered = Field(np.int64, doc="whether it can be solved directly: it has an order and blocks")
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
-    trial = Field(
-        np.int64, doc="Newton steps after which its direct solution has failed; 0: it is direct in any case, or swept"
-    )
+    trial = Field(np.int64, doc="whether it is solved directly as a trial")
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")

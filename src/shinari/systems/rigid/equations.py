@@ -1,5 +1,7 @@
 """Joints and contacts of the bodies as one system of equations: elements, graph, and solution in a substep."""
 
+import math
+
 import numpy as np
 
 from shinari.collision.law import RESTITUTION
@@ -198,7 +200,10 @@ class BodyEquations:
             p.copy(0, (flags.calm, 0))
             p.copy(0, (flags.trying, 0))
             records = components, graph.nodes, self._frames, self.solver_frames, self.contacts.margins, flags
-            p.launch(choose_solver, *records, *self._limits[:3], self._slow, count=each)
+            # where sweeps cannot be needed, their kernels are not there either
+            simple = self._limits.simple if graph.may_sweep else math.inf
+            limits = simple, self._limits.small, self._limits.light
+            p.launch(choose_solver, *records, *limits, self._slow, count=each)
             if graph.may_sweep:
                 with p.when((flags.calm, 0)):
                     calm = CALM * self._slow * h

@@ -30,8 +30,8 @@ class DirectLimits(NamedTuple):
 
     Attributes:
         simple: For each body: a tree or a chain, whatever it does.
-        small: In all: a few bodies, whatever they do.
-        light: For each body, if bodies are fast or of very different masses; others of this cost are tried directly.
+        small: In all: a few bodies, in motion, as the next.
+        light: For each body, in motion, if bodies are fast or of very different masses; others of this cost are tried.
         heavy: For each body, at rest.
     """
 
@@ -83,7 +83,7 @@ def choose_solver(
     """
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
     direct, calm, trial, swept = components.ordered[c] != 0, False, False, False
-    if direct and cost > simple * (last - first) and cost > small:
+    if direct and cost > simple * (last - first):
         speed, fast, least, most = 0.0, False, np.inf, 0.0
         for j in range(first, last):
             f = nodes.frame[j]
@@ -94,13 +94,13 @@ def choose_solver(
             least, most = min(least, w), max(most, w)
         limit = RESTING * slow if swept else slow
         calm = direct and speed <= limit * limit
-        light_enough = cost <= light * (last - first)
+        light_enough = cost <= light * (last - first) or cost <= small
         hard = fast or most > UNEVEN * least
         trial = direct and light_enough and not calm and not hard and not swept
         direct = calm or trial or (direct and light_enough and hard)
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
-    # a heap that rests from the start has many states to find
-    components.trial[c] = TRIES if trial or (calm and swept) else (MOST_STEPS if calm else 0)
+    # a heap that rests from the start has many states to find, over several substeps
+    components.trial[c] = 1 if trial or (calm and swept) else 0
     if calm:
         flags.calm[0] = 1
     if components.trial[c] != 0:
@@ -143,7 +143,7 @@ def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     Points are classified again where friction was renewed. A trial that has taken all its steps has failed.
     """
     state = components.solution[c]
-    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= components.trial[c]:
+    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= TRIES:
         components.direct[c], components.solution[c], components.renewed[c] = 0, SOLVED, 0
         flags.failed[0] = flags.sweeping[0] = 1
         return

@@ -1,6 +1,6 @@
 """Sleep: islands at rest are not simulated until something comes.
 
-A body is idle while it is slower than a limit so low that its displacement in a second is below a thousandth of its
+A body is idle while it is slower than a limit so low that its displacement in a second is below a ten-thousandth of its
 size. An island is a set of bodies that joints or contact points connect. It sleeps when all its bodies have been idle
 for WAIT and a force of something immovable holds it. What sleeps keeps its poses and its forces.
 
@@ -22,7 +22,7 @@ from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.progress import Counts, Flags
 
 # A body is idle below these speeds [sizes a second], [rad/s], and sleeps after this time [s].
-SLOW, SLOW_TURN = 1e-3, 1e-3
+SLOW, SLOW_TURN = 1e-4, 1e-4
 WAIT = 0.5
 
 

@@ -18,7 +18,7 @@ Friction is the same spring and damper along the surface. Its spring is carried 
 
 import numpy as np
 
-from shinari.collision.law import COMPLIANCE, recovery, regularised_stiffness, tangential
+from shinari.collision.law import COMPLIANCE, GRIP, recovery, regularised_stiffness, tangential
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -111,10 +111,10 @@ def write_sweep_rows(
         rows.arms[r], rows.normal[r], rows.slip[r] = arms, n, work.slip[p]
         stiffness, gap, start = work.stiffness[p], work.gap[p], work.start_gap[p]
         soft = stiffness * (SOFT_STIFFNESS / POINT_STIFFNESS)
-        rows.grip[r] = soft
+        rows.grip[r] = GRIP * stiffness
         if start < 0.0 and work.bounce_offset[p] == 0.0 and law[COMPLIANCE] == 0.0:
             gap += work.target_gap[p] - start - recovery(-LEAVES * start, escape * h)
-            stiffness = soft
+            rows.grip[r] = stiffness = soft
         stiffness = regularised_stiffness(stiffness, law[COMPLIANCE])
         rows.gap[r], rows.softness[r] = gap, 1.0 / stiffness if stiffness > 0.0 else 0.0
         rows.law[r], rows.moments[r] = (law[0], law[1]), (law[4], law[5])

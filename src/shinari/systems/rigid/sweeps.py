@@ -28,7 +28,6 @@ from shinari.systems.rigid.progress import Counts
 from shinari.systems.rigid.sweep_groups import ColouredGroups, SweepOrder
 from shinari.systems.rigid.sweep_joints import (
     NONE,
-    apply_both,
     sweep_anchor,
     sweep_jacobian_row,
     sweep_rotation,
