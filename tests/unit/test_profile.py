@@ -30,7 +30,7 @@ def test_the_times_of_kernels_add_up_to_those_of_the_steps():
     for times in (profile.by_system, profile.by_phase, profile.by_kernel):
         # the counter and the clock are compared for a millisecond
         assert 0.0 < sum(times.values()) <= 1.1 * profile.seconds
-        assert sum(times.values()) + profile.python_seconds >= profile.seconds
+        assert sum(times.values()) + profile.python_seconds >= 0.999 * profile.seconds
         assert list(times.values()) == sorted(times.values(), reverse=True)
     assert profile.by_system["BlockSolver"] > 0.0
     assert profile.by_phase["project"] > 0.0
