@@ -10,10 +10,11 @@ from shinari.systems.rigid.contact.margins import FrameMargins
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.graph import Graph, roots_of
+from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.newton import LIMITS, choose_solver
 from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.sleep import Islands
 
 H = 1 / 600
 FRAMES = 40
@@ -174,7 +175,9 @@ def test_bits_do_not_depend_on_threads_nor_on_the_steps_before():
 def test_components_are_numbered_by_their_least_frames():
     free = np.ones(9, bool)
     free[4] = False
-    roots = roots_of(np.array([[7, 2], [2, 8], [4, 1], [3, 4], [5, 6]]), free)
+    frames = Frames.zeros(9)
+    frames.inverse_mass[...] = free
+    roots = Islands(frames, SolverFrames.zeros(9)).roots(np.array([[7, 2], [2, 8], [4, 1], [3, 4], [5, 6]]))
     assert roots.tolist() == [-1, 1, 2, 3, -1, 5, 5, 2, 2]
 
 

@@ -175,3 +175,22 @@ def test_a_motor_that_is_given_wakes():
     simulation.drive(joint, sn.VelocityMotor(1.0, max_force=100.0))
     simulation.step(30)
     assert abs(simulation.joint(joint).angle) == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_link_that_is_pushed_wakes_the_chain_in_the_same_step():
+    scene, above = sn.Scene(), None
+    links = []
+    for k in range(4):
+        link = scene.add_rigid_body(sn.Sphere(0.2), position=(0, -0.5 * k, 0))
+        scene.add_joint("ball", link, above, anchor=(0, 0.25 - 0.5 * k, 0))
+        links.append(link)
+        above = link
+    runs = []
+    for sleep in (True, False):
+        simulation = sn.Simulation(scene, substeps=4, sleep=sleep)
+        simulation.step(60)
+        assert asleep(simulation).all() == sleep
+        simulation.state.body_velocities[links[-1].index] = 1.0, 0.0, 0.0
+        simulation.step()
+        runs.append(positions(simulation))
+    np.testing.assert_allclose(runs[0], runs[1], atol=1e-7)

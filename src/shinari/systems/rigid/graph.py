@@ -409,13 +409,3 @@ class Graph:
         p.require(self.targets, (counts.targets, 0))
         p.launch(fill_columns, components, nodes, neighbours, blocks, solver_frames, count=each, grain=8)
         p.launch(find_targets, nodes, blocks, self.targets, count=every, grain=64)
-
-
-def roots_of(pairs: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Least frame of all that pairs of frames (P, 2) connect, (F,); -1 where it cannot move or has no pair."""
-    frames, solver_frames, counts = Frames.zeros(len(free)), SolverFrames.zeros(len(free)), Counts.zeros(1)
-    frames.inverse_mass[...], counts.edges[0] = free, len(pairs)
-    p = Program()
-    p.serial(find_roots, Edges(frames=np.ascontiguousarray(pairs, np.int64)), frames, solver_frames, counts)
-    p.run()
-    return solver_frames.root

@@ -10,6 +10,7 @@ class Counts(Record):
 
     points = Field(np.int64, doc="contact points, as in the table")
     elements = Field(np.int64, doc="joints, Jacobian rows and points")
+    connections = Field(np.int64, doc="joints and contact points")
     placed = Field(np.int64, doc="elements that are assigned to the graph")
     edges = Field(np.int64, doc="elements that the graph was built from")
     edges_needed = Field(np.int64, doc="with those that it will be built from")

@@ -13,9 +13,11 @@ fell asleep.
 import numpy as np
 
 from shinari.compute import Program, kernel
+from shinari.maths.function import steady
+from shinari.systems.rigid.components import Edges
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.graph import roots_of
+from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.graph import find_roots
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.table import FIRST, SECOND
 from shinari.systems.rigid.joints.values import JointData, JointValues
@@ -31,47 +33,95 @@ def asleep(idle: np.ndarray) -> np.ndarray:
     return idle >= WAIT
 
 
+class Islands:
+    """Finds the bodies that hang together, after a step.
+
+    Args:
+        frames: The frames.
+        solver_frames: Receives the least frame of the island of each; -1 where it is alone, asleep or immovable.
+    """
+
+    def __init__(self, frames: Frames, solver_frames: SolverFrames) -> None:
+        self._edges, self._counts, self._solver_frames = Edges.zeros(0), Counts.zeros(1), solver_frames
+        self._program = Program()
+        self._program.serial(find_roots, self._edges, frames, solver_frames, self._counts)
+
+    def roots(self, pairs: np.ndarray) -> np.ndarray:
+        """Least frame of all that pairs of frames (P, 2) connect, (F,)."""
+        if len(pairs) > len(self._edges):
+            self._edges.grow(len(pairs))
+        self._edges.frames[: len(pairs)], self._counts.edges[0] = pairs, len(pairs)
+        self._program.run()
+        return self._solver_frames.root.copy()
+
+
 def update_idle_times(
     idle: np.ndarray,
     slow: np.ndarray,
     pairs: np.ndarray,
     holds: np.ndarray,
-    free: np.ndarray,
+    roots: np.ndarray,
+    awake: np.ndarray,
     disturbed: np.ndarray,
     dt: float,
 ) -> None:
-    """Update the idle times of bodies at the end of a step.
+    """Update the idle times of the bodies that are awake, at the end of a step.
 
     Args:
         idle: Times [s], (B,), in place.
         slow: Whether bodies are slow, (B,).
         pairs: Frames that joints and contact points connect, (P, 2).
         holds: Whether there is a force between them, (P,).
-        free: Frames that can move, asleep or not, (F,).
+        roots: Of `Islands.roots`, (F,).
+        awake: Frames that can move and do not sleep, (F,).
         disturbed: Frames that stay awake: immovable ones that move, others with a motor or an external impulse, (F,).
         dt: Step [s].
     """
     count = len(idle)
-    idle[...] = np.where(slow & ~disturbed[:count], idle + dt, 0.0)
-    roots = roots_of(pairs, free)
+    now = np.where(slow & ~disturbed[:count], idle + dt, 0.0)
     alone = roots < 0
     roots[alone] = np.flatnonzero(alone)
-    held = np.zeros(len(free), bool)
-    least = np.full(len(free), np.inf)
-    np.minimum.at(least, roots[:count], idle)
+    held = np.zeros(len(awake), bool)
+    least = np.full(len(awake), np.inf)
+    np.minimum.at(least, roots[:count], now)
     for one, other in (pairs.T, pairs.T[::-1]):
-        held[roots[one[free[one] & ~free[other] & holds]]] = True
+        ends = awake[one] & ~awake[other]
+        held[roots[one[ends & holds]]] = True
         # an immovable frame that moves keeps the bodies beside it awake
-        np.minimum.at(least, roots[one[free[one] & ~free[other] & disturbed[other]]], 0.0)
-    idle[...] = np.where(held[roots[:count]], np.minimum(idle, least[roots[:count]]), 0.0)
+        np.minimum.at(least, roots[one[ends & disturbed[other]]], 0.0)
+    now = np.where(held[roots[:count]], np.minimum(now, least[roots[:count]]), 0.0)
+    idle[...] = np.where(awake[:count], now, idle)
+
+
+@steady
+def connected(k, points, joints, values):
+    """Frames that connection k joins: a joint, then a contact point; a broken joint connects a frame with itself."""
+    if k >= len(joints):
+        a, b = points.frames[k - len(joints)]
+    else:
+        a, b = joints.codes[k, FIRST], joints.codes[k, SECOND]
+        b = a if values.broken[k] else b
+    return a, b
+
+
+@steady
+def rouses(a, b, frames):
+    """Whether one of two frames sleeps and the other can move."""
+    return (frames.asleep[a] and frames.active[b]) or (frames.asleep[b] and frames.active[a])
 
 
 @kernel
-def find_touched(p, points: Points, frames: Frames, flags: Flags):
-    """Find out whether something that moves is about to touch a frame that sleeps."""
-    a, b = points.frames[p]
-    if (frames.asleep[a] and frames.active[b]) or (frames.asleep[b] and frames.active[a]):
+def find_touched(k, points: Points, joints: JointData, values: JointValues, frames: Frames, flags: Flags):
+    """Find out whether something that moves is about to touch a frame that sleeps, or holds it by a joint."""
+    a, b = connected(k, points, joints, values)
+    if rouses(a, b, frames):
         flags.waking[0] = 1
+
+
+@kernel
+def count_connections(_, counts: Counts, joints: int):
+    """Count joints and contact points."""
+    counts.connections[0] = joints + counts.points[0]
 
 
 @kernel
@@ -91,13 +141,9 @@ def wake_islands(
     more = True
     while more:
         more = False
-        for k in range(len(joints) + counts.points[0]):
-            a, b = 0, 0
-            if k >= len(joints):
-                a, b = points.frames[k - len(joints)]
-            elif not values.broken[k]:
-                a, b = joints.codes[k, FIRST], joints.codes[k, SECOND]
-            if (frames.asleep[a] and frames.active[b]) or (frames.asleep[b] and frames.active[a]):
+        for k in range(counts.connections[0]):
+            a, b = connected(k, points, joints, values)
+            if rouses(a, b, frames):
                 frames.asleep[a] = frames.asleep[b] = False
                 frames.active[a] = frames.active[b] = more = True
     if flags.awake[0] == 0:
@@ -118,12 +164,14 @@ class Waking:
     """
 
     def __init__(self, points: Points, joints: Joints, frames: Frames, counts: Counts, flags: Flags) -> None:
-        self._points, self._joints, self._frames = points, joints, frames
+        self._connections, self._joints, self._frames = (points, joints.data, joints.values), joints, frames
         self._counts, self._flags = counts, flags
 
     def record_touched(self, p: Program) -> None:
         """Record the waking of islands that are about to be touched."""
-        p.launch(find_touched, self._points, self._frames, self._flags, count=(self._counts.points, 0))
+        counts = self._counts
+        p.serial(count_connections, counts, len(self._joints))
+        p.launch(find_touched, *self._connections, self._frames, self._flags, count=(counts.connections, 0))
         self._record_islands(p)
 
     def record_pushed(self, p: Program) -> None:
@@ -132,7 +180,5 @@ class Waking:
         self._record_islands(p)
 
     def _record_islands(self, p: Program) -> None:
-        flags = self._flags
-        with p.when((flags.waking, 0)):
-            records = self._points, self._joints.data, self._joints.values, self._frames
-            p.serial(wake_islands, *records, self._counts, flags)
+        with p.when((self._flags.waking, 0)):
+            p.serial(wake_islands, *self._connections, self._frames, self._counts, self._flags)

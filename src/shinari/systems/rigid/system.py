@@ -77,6 +77,7 @@ class RigidBodySystem(System):
             self.equations.contacts.table, self.equations.joints, self.frames, self.equations.counts,
             self.equations.flags,
         )  # fmt: skip
+        self._islands = sleep.Islands(self.frames, self.equations.solver_frames)
         self._was_active, self._was_moving = True, np.zeros(len(self._kinematic_frames), bool)
         self._set_kinematic_poses(0.0)
 
@@ -256,18 +257,19 @@ class RigidBodySystem(System):
         size = np.where(np.isfinite(self._size), self._size, 1.0)
         slow = (v * v).sum(axis=1) < (sleep.SLOW * size) ** 2
         slow &= (w * w).sum(axis=1) < sleep.SLOW_TURN**2
-        if not slow.any():
-            idle[...] = 0.0
-        elif frames.asleep[:count].all():
-            idle += self._settings.dt
-        else:
-            free = frames.inverse_mass > 0.0
+        free, asleep = frames.inverse_mass > 0.0, frames.asleep
+        awake = free & ~asleep
+        if (slow & awake[:count]).any():
             disturbed = np.where(free, frames.impulses.any(axis=1), frames.active)
             disturbed[self.equations.motorised_frames] = True
             pairs, holds = self.equations.connections()
-            sleep.update_idle_times(idle, slow, pairs, holds, free, disturbed, self._settings.dt)
-            down = sleep.asleep(idle) & free[:count]
+            roots = self._islands.roots(pairs)
+            sleep.update_idle_times(idle, slow, pairs, holds, roots, awake, disturbed, self._settings.dt)
+            down = sleep.asleep(idle) & awake[:count]
             v[down], w[down] = 0.0, 0.0
+        else:
+            idle[awake[:count]] = 0.0
+        idle[asleep[:count]] += self._settings.dt
 
     def _read_user_state(self) -> None:
         """Read poses and velocities that the user has written; unchanged poses keep all of their digits."""
