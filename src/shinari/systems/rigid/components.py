@@ -36,7 +36,9 @@ class Nodes(Record):
     # of the sweeps
     colours = Field(np.int64, doc="bits of the colours of its groups")
     mobility = Field(
-        np.float64, 7, doc="h^2 times inverse mass and inverse inertia; 0 in the last row, for immovable frames"
+        np.float64,
+        7,
+        doc="h^2 times inverse inertia, xx yy zz yz zx xy, and inverse mass; 0 in the last row, for immovable frames",
     )
 
 

@@ -32,12 +32,7 @@ class Elements(Record):
     force = Field(np.float64, 6, unit="N, N m", doc="f and t: force and moment on a, world axes")
     stiffness = Field(np.float64, 12, unit="N/m, N m/rad", doc="K and R, symmetric, each as xx yy zz yz zx xy")
     displacement = Field(np.float64, 6, unit="m, rad", doc="d and phi of the solution")
-    accumulated = Field(
-        np.float64,
-        6,
-        unit="N, N m",
-        doc="accumulated force and moment of the sweeps; warm-started from the last substep",
-    )
+    accumulated = Field(np.float64, 6, unit="N, N m", doc="force and moment of the sweeps so far")
     placed_frames = Field(np.int64, 2, doc="frames a and b when its nodes were assigned")
     nodes = Field(np.int64, 3, doc="node of a, node of b, block of both; -1: none")
     component = Field(np.int64, doc="component; -1 where neither frame can move")

@@ -113,7 +113,7 @@ class BodyEquations:
 
     def record_begin(self, p: Program) -> None:
         """Record the begin of a step."""
-        self.joints.record_begin(p, self._elements, self._frames)
+        self.joints.record_begin(p, self._frames)
         self._direct.record_begin(p)
 
     def begin(self) -> None:
@@ -202,7 +202,7 @@ class BodyEquations:
             records = components, graph.nodes, self._frames, self.solver_frames, self.contacts.margins, flags
             # where sweeps cannot be needed, their kernels are not there either
             simple = self._limits.simple if graph.may_sweep else math.inf
-            limits = simple, self._limits.small, self._limits.light
+            limits = simple, self._limits.light, self._limits.small
             p.launch(choose_solver, *records, *limits, self._slow, count=each)
             if graph.may_sweep:
                 with p.when((flags.calm, 0)):

@@ -30,21 +30,21 @@ class DirectLimits(NamedTuple):
 
     Attributes:
         simple: For each body: a tree or a chain, whatever it does.
-        small: In all: a few bodies, in motion, as the next.
-        light: For each body, in motion, if bodies are fast or of very different masses; others of this cost are tried.
+        light: For each body, in motion: directly if bodies are fast or of very different masses, else as a trial.
+        small: The same for all bodies together.
         heavy: For each body, at rest.
     """
 
     simple: float
-    small: float
     light: float
+    small: float
     heavy: float
 
 
 LIMITS = {
     "direct": DirectLimits(np.inf, np.inf, np.inf, np.inf),
     "sweeps": DirectLimits(-1.0, -1.0, -1.0, -1.0),
-    "auto": DirectLimits(6.0, 500.0, 60.0, 1000.0),
+    "auto": DirectLimits(6.0, 60.0, 500.0, 1000.0),
 }
 # Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
 UNEVEN = 100.0
@@ -60,7 +60,7 @@ FAST = 0.5
 @kernel
 def choose_solver(
     c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, margins: FrameMargins,
-    flags: Flags, simple: float, small: float, light: float, slow: float
+    flags: Flags, simple: float, light: float, small: float, slow: float
 ):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep.
 
@@ -77,8 +77,8 @@ def choose_solver(
         margins: Which frames are fast.
         flags: Receives whether a component is solved by sweeps.
         simple: See `DirectLimits`.
-        small: See `DirectLimits`.
         light: See `DirectLimits`.
+        small: See `DirectLimits`.
         slow: Speed that gravity gives in a step: a component that is slower stays direct [m/s].
     """
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
@@ -93,11 +93,11 @@ def choose_solver(
             fast = fast or dot(path, path) > (FAST * size) * (FAST * size)
             least, most = min(least, w), max(most, w)
         limit = RESTING * slow if swept else slow
-        calm = direct and speed <= limit * limit
+        calm = speed <= limit * limit
         light_enough = cost <= light * (last - first) or cost <= small
         hard = fast or most > UNEVEN * least
-        trial = direct and light_enough and not calm and not hard and not swept
-        direct = calm or trial or (direct and light_enough and hard)
+        trial = light_enough and not calm and not hard and not swept
+        direct = calm or trial or (light_enough and hard)
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and swept) else 0

@@ -22,7 +22,6 @@ from shinari.collision.law import COMPLIANCE, GRIP, recovery, regularised_stiffn
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import dot
 from shinari.systems.rigid.components import Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Elements, PointWork
@@ -125,12 +124,3 @@ def write_sweep_rows(
         rows.mobility[r] = x[0], y[1], z[2], y[2], z[0], x[1]
         rows.hold[r], rows.rotation[r] = tangential(last, n), work.rotation[p]
         rows.force[r] = last[0], last[1], last[2], 0.0, 0.0, 0.0
-
-
-@steady
-def mobility_along(m, u):
-    """Displacement along u by a force u; m is xx yy zz yz zx xy."""
-    x = m[0] * u[0] + m[5] * u[1] + m[4] * u[2]
-    y = m[5] * u[0] + m[1] * u[1] + m[3] * u[2]
-    z = m[4] * u[0] + m[3] * u[1] + m[2] * u[2]
-    return dot(u, (x, y, z))

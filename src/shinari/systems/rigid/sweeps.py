@@ -14,6 +14,7 @@ from shinari.collision.law import APART, SLIDING, STICKING, friction, normal_res
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.symmetric import times
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.table import Points
@@ -26,13 +27,8 @@ from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.points import advance_point, halves
 from shinari.systems.rigid.progress import Counts
 from shinari.systems.rigid.sweep_groups import ColouredGroups, SweepOrder
-from shinari.systems.rigid.sweep_joints import (
-    NONE,
-    sweep_anchor,
-    sweep_jacobian_row,
-    sweep_rotation,
-)
-from shinari.systems.rigid.sweep_rows import LEAVES, SWEEPS, SweepRows, mobility_along, write_sweep_rows
+from shinari.systems.rigid.sweep_joints import NONE, sweep_anchor, sweep_jacobian_row, sweep_rotation
+from shinari.systems.rigid.sweep_rows import LEAVES, SWEEPS, SweepRows, write_sweep_rows
 
 # Groups that a thread takes at once.
 GRAIN = 32
@@ -41,19 +37,9 @@ ALONE = 1 << 60
 
 
 @steady
-def times(m, v):
-    """Inverse inertia, in the last six numbers of a mobility, times a vector."""
-    return (
-        m[1] * v[0] + m[6] * v[1] + m[5] * v[2],
-        m[6] * v[0] + m[2] * v[1] + m[4] * v[2],
-        m[5] * v[0] + m[4] * v[1] + m[3] * v[2],
-    )
-
-
-@steady
 def moved(x, m, r, f, sign):
     """Displacement x of a node after a force at an arm; m is its mobility."""
-    s = sign * m[0]
+    s = sign * m[6]
     turn = times(m, cross(r, f))
     return (
         x[0] + s * f[0],
@@ -88,8 +74,8 @@ def start_sweep_node(j, nodes: Nodes, components: Components, frames: Frames, so
     m, inertia = solver_frames.displacement[i], frames.inverse_inertia[i]
     nodes.vector[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
     nodes.mobility[j] = (
-        h2 * frames.inverse_mass[i], h2 * inertia[0], h2 * inertia[1], h2 * inertia[2], h2 * inertia[3],
-        h2 * inertia[4], h2 * inertia[5],
+        h2 * inertia[0], h2 * inertia[1], h2 * inertia[2], h2 * inertia[3], h2 * inertia[4], h2 * inertia[5],
+        h2 * frames.inverse_mass[i],
     )  # fmt: skip
 
 
@@ -111,20 +97,18 @@ def start_sweep_group(
     solver_frames: SolverFrames,
     nodes: Nodes,
     joints: np.int64,
-    h: float,
 ):
-    """Apply the forces of the last substep to the nodes of a group, if it was swept then.
+    """Clear the forces of a joint; apply those of the last substep at contact points, if they were swept then.
 
     The direct solution carries any stress between stiff rows. Sweeps over softer rows would release it all at once.
     """
     e, none = elements.order[groups.first[g]], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    warm = was_swept(e, elements, frames, solver_frames)
     if e < joints:
         elements.accumulated[e] = none
     elif e < joints + len(jacobian_rows):
         jacobian_rows.accumulated[e - joints] = 0.0
     else:
-        r = groups.row[g]
+        r, warm = groups.row[g], was_swept(e, elements, frames, solver_frames)
         a, b = rows.nodes[r]
         x, y, own, other = nodes.vector[a], nodes.vector[b], nodes.mobility[a], nodes.mobility[b]
         for k in range(r, r + groups.count[g]):
@@ -182,7 +166,7 @@ def sweep_point(k, x, y, own, other, rows):
     f, t = halves(rows.force[k])
     old = dot(n, f)
     gap = rows.gap[k] + dot(n, displaced(x, y, ra, rb))
-    normal = old + normal_response(-gap, 0.0, old, softness, mobility_along(mobility, n), -old)
+    normal = old + normal_response(-gap, 0.0, old, softness, dot(n, times(mobility, n)), -old)
     if normal == 0.0 and old == 0.0 and dot(f, f) == 0.0:
         # apart, as before: no friction
         return x, y
@@ -192,7 +176,7 @@ def sweep_point(k, x, y, own, other, rows):
     before, grip = sub(f, scale(n, old)), rows.grip[k]
     trial = sub(sub(rows.hold[k], scale(slip, grip)), before)
     square = dot(trial, trial)
-    w = mobility_along(mobility, trial) / square if square > 0.0 else 0.0
+    w = dot(trial, times(mobility, trial)) / square if square > 0.0 else 0.0
     hold = friction(add(before, scale(trial, 1.0 / (1.0 + grip * w))), normal, rows.law[k])
     change = sub(hold, before)
     x, y = moved(x, own, ra, change, 1.0), moved(y, other, rb, change, -1.0)
@@ -337,7 +321,7 @@ class Sweeps:
         records = groups, rows, elements, self._points, self._work, frames, nodes
         p.launch(write_sweep_rows, *records, first_point, h, escape, count=each, grain=GRAIN)
         p.launch(start_sweep_node, nodes, components, frames, solver_frames, h, count=every)
-        records = groups, rows, elements, jacobian_rows, frames, solver_frames, nodes, joints, h
+        records = groups, rows, elements, jacobian_rows, frames, solver_frames, nodes, joints
         self._record_colours(p, start_sweep_group, records, backward=False)
         records = groups, rows, elements, jacobian_rows, frames, nodes, joints, h
         with p.loop(SWEEPS // 2):

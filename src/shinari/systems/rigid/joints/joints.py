@@ -144,9 +144,9 @@ class Joints:
         jacobian_rows.joint[...] = self.table.gears
         return jacobian_rows
 
-    def record_begin(self, p: Program, elements: Elements, frames: Frames) -> None:
+    def record_begin(self, p: Program, frames: Frames) -> None:
         """A step begins."""
-        p.launch(start_joint, self.data, self.values, elements, frames, self.phase, count=len(self), grain=64)
+        p.launch(start_joint, self.data, self.values, frames, self.phase, count=len(self), grain=64)
 
     def record_start(self, p: Program, frames: Frames) -> None:
         """A substep begins, before the prediction."""

@@ -58,11 +58,9 @@ def motor_coordinate(j, joints, values, frames):
 
 
 @kernel(fastmath=STEADY)
-def start_joint(j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, phase: Phase):
-    """Begin a step: warm-start the sweeps from the load, and clear the work of motors."""
+def start_joint(j, joints: JointData, values: JointValues, frames: Frames, phase: Phase):
+    """Begin a step: clear the work of motors."""
     phase.first[0] = 1
-    load = values.loads[j]
-    elements.accumulated[j] = -load[0], -load[1], -load[2], -load[3], -load[4], -load[5]
     values.work[j] = 0.0
     if values.motors[j, MOTOR_KIND] != NO_MOTOR:
         values.coordinate[j] = motor_coordinate(j, joints, values, frames)
