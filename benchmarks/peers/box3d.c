@@ -153,23 +153,25 @@ static b3BodyId add_body( b3WorldId world, b3ShapeDef def, const Shape* shapes )
 	return id;
 }
 
+static void place( b3JointDef* joint, b3BodyId parent, b3Transform in_parent, b3BodyId child, b3Transform in_child )
+{
+	joint->bodyIdA = parent;
+	joint->bodyIdB = child;
+	joint->localFrameA = in_parent;
+	joint->localFrameB = in_child;
+}
+
 static void add_joint( b3WorldId world, b3BodyId ground, const b3BodyId* bodies )
 {
 	char kind[32];
 	word( kind, NULL );
-	b3JointDef base;
 	int child = whole(), parent = whole();
 	b3Transform in_child = frame(), in_parent = frame();
 	float least = number(), largest = number();
 	if ( kind[0] == 'b' )
 	{
 		b3SphericalJointDef def = b3DefaultSphericalJointDef();
-		base = def.base;
-		base.bodyIdA = parent < 0 ? ground : bodies[parent];
-		base.bodyIdB = bodies[child];
-		base.localFrameA = in_parent;
-		base.localFrameB = in_child;
-		def.base = base;
+		place( &def.base, parent < 0 ? ground : bodies[parent], in_parent, bodies[child], in_child );
 		def.enableConeLimit = isfinite( largest );
 		def.coneAngle = isfinite( largest ) ? largest : 0.0f;
 		b3CreateSphericalJoint( world, &def );
@@ -177,12 +179,7 @@ static void add_joint( b3WorldId world, b3BodyId ground, const b3BodyId* bodies 
 	else
 	{
 		b3RevoluteJointDef def = b3DefaultRevoluteJointDef();
-		base = def.base;
-		base.bodyIdA = parent < 0 ? ground : bodies[parent];
-		base.bodyIdB = bodies[child];
-		base.localFrameA = in_parent;
-		base.localFrameB = in_child;
-		def.base = base;
+		place( &def.base, parent < 0 ? ground : bodies[parent], in_parent, bodies[child], in_child );
 		def.enableLimit = isfinite( largest );
 		def.lowerAngle = isfinite( largest ) ? least : 0.0f;
 		def.upperAngle = isfinite( largest ) ? largest : 0.0f;

@@ -242,10 +242,7 @@ class Simulation:
         self._run.take_steps(count)
 
     def profile(self) -> Profile:
-        """Where the time of the steps since the last call went: by system, phase and kernel; print it for a table.
-
-        After a change of the scene that changes the step, kernels are counted from there.
-        """
+        """Where the time of the steps since the last call went, by system, phase and kernel; print it for a table."""
         return self._run.profile(len(self.contacts().positions))
 
     @property

@@ -48,11 +48,13 @@ class System:
             80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
         solves_contacts: Whether it solves contacts, in passes over those of all systems.
         repeated: Whether it solves something else anew in each pass.
+        advice: What its time depends on, for `sim.profile()`.
     """
 
     order: int
     solves_contacts = False
     repeated = False
+    advice = ""
 
     @property
     def active(self) -> bool:

@@ -1,14 +1,17 @@
 """Where the time of steps goes: by system, phase and kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shinari.compute import Program
+from shinari.model.system import System
 
 # A system that takes more than this part of the time dominates.
 DOMINATES = 0.6
-# Rows of the table of kernels.
+# Rows of each table.
 SHOWN = 12
+# What it means that most of the time is spent in Python.
+SMALL = "the scene is small; larger steps of more substeps spend less of their time there"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Profile:
         contacts: Contacts with a force at the end.
         bytes: Memory of all arrays that kernels read or write.
         threads: Threads that a step used.
+        advice: What the time of each system depends on.
     """
 
     steps: int
@@ -47,6 +51,7 @@ class Profile:
     contacts: int
     bytes: int
     threads: int
+    advice: Mapping[str, str]
 
     @property
     def by_system(self) -> dict[str, float]:
@@ -73,10 +78,11 @@ class Profile:
         """What dominates, and what it depends on; empty where nothing does."""
         if not self.steps:
             return ""
-        parts = self.by_system | {"Python": self.python_seconds}
+        parts, advice = self.by_system | {"Python": self.python_seconds}, {**self.advice, "Python": SMALL}
         name = max(parts, key=lambda system: parts[system])
         share = parts[name] / max(self.seconds, 1e-12)
-        return f"{name} takes {share:.0%} of the time: {ADVICE[name]}" if share > DOMINATES and name in ADVICE else ""
+        told = advice.get(name, "")
+        return f"{name} takes {share:.0%} of the time: {told}" if share > DOMINATES and told else ""
 
     def __str__(self) -> str:
         if not self.steps:
@@ -100,22 +106,41 @@ class Profile:
         return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
-ADVICE = {
-    "BlockSolver": "its time grows with rows x substeps x iterations; fewer substeps, or a coarser mesh, are faster",
-    "SurfaceContacts": 'triangles that may touch; self_collision="particles" or fewer substeps are faster',
-    "Pairs": "particles that touch; a larger radius makes fewer of them",
-    "Fluid": "its time grows with particles x iterations; a larger spacing is faster",
-    "RigidBodySystem": "bodies in motion; what rests sleeps unless sleep=False; fewer substeps are faster",
-    "ColliderContacts": "particles near colliders; a mesh collider with fewer triangles, or a simple shape, is faster",
-    "Python": "the scene is small; more steps in one call of step() cost the same Python",
-}
-"""What the time of a system depends on."""
+class Profiler:
+    """Adds up the time of steps between two profiles."""
 
+    def __init__(self) -> None:
+        self._steps, self._seconds = 0, 0.0
+        self._before: dict[tuple[str, str, str], float] = {}
+        self._program: Program | None = None
 
-def kernel_times(program: Program) -> list[KernelTime]:
-    """Times of the kernels of a program of steps so far."""
-    times = []
-    for part, kernel, seconds in program.profile():
-        system, _, phase = part.partition(": ")
-        times.append(KernelTime(system, phase, kernel, seconds))
-    return times
+    def add(self, steps: int, seconds: float) -> None:
+        """Steps were taken in a time [s]."""
+        self._steps, self._seconds = self._steps + steps, self._seconds + seconds
+
+    def profile(self, program: Program | None, systems: Sequence[System], contacts: int, threads: int) -> Profile:
+        """The profile of the steps since the last one.
+
+        Args:
+            program: The program of a step; its kernels are counted since it was recorded.
+            systems: The systems.
+            contacts: Contacts with a force now.
+            threads: Threads that a step uses.
+        """
+        if program is not self._program:
+            self._before, self._program = {}, program
+        totals: dict[tuple[str, str, str], float] = {}
+        for part, kernel, seconds in program.profile() if program is not None else ():
+            system, _, phase = part.partition(": ")
+            totals[system, phase, kernel] = totals.get((system, phase, kernel), 0.0) + seconds
+        result = Profile(
+            steps=self._steps,
+            seconds=self._seconds,
+            kernels=[KernelTime(*key, max(total - self._before.get(key, 0.0), 0.0)) for key, total in totals.items()],
+            contacts=contacts,
+            bytes=program.memory() if program is not None else 0,
+            threads=threads,
+            advice={type(system).__name__: system.advice for system in systems},
+        )
+        self._before, self._steps, self._seconds = totals, 0, 0.0
+        return result

@@ -6,7 +6,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from shinari.compute import Program
 from shinari.compute.threads import processors
 from shinari.errors import DivergenceError, MemoryLimitError
 from shinari.model.model import Model
@@ -16,7 +15,7 @@ from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.solver.bound_systems import BoundSystems
 from shinari.solver.diagnostics import Diagnostics
-from shinari.solver.profile import KernelTime, Profile, kernel_times
+from shinari.solver.profile import Profile, Profiler
 from shinari.solver.rebuild import RowTable
 from shinari.solver.recolour import move_rows, recoloured
 from shinari.solver.step import record_step, step
@@ -59,9 +58,7 @@ class Run:
         self.state = start(model, scene)
         self.state.coloured = settings.sweep == "gauss-seidel"
         self.grabs: list[Grab] = []
-        self._steps, self._seconds = 0, 0.0
-        self._before: dict[tuple[str, str, str], float] = {}
-        self._profiled: Program | None = None
+        self._profiler = Profiler()
         self.bind()
         # the first particle of each origin stands for all when asking how far it has travelled
         self._firsts = np.unique(model.origin_index, return_index=True)[1]
@@ -96,28 +93,11 @@ class Run:
                 self._diverged(before)
             if self.settings.precision == "float32":
                 self._recentre()
-        self._steps, self._seconds = self._steps + count, self._seconds + time.perf_counter() - begun
+        self._profiler.add(count, time.perf_counter() - begun)
 
     def profile(self, contacts: int) -> Profile:
         """Where the time of the steps since the last profile went, with the number of contacts at their end."""
-        program = self.bound.program
-        now = kernel_times(program) if program is not None else []
-        if program is not self._profiled:
-            self._before, self._profiled = {}, program
-        totals = {(k.system, k.phase, k.kernel): 0.0 for k in now}
-        for k in now:
-            totals[k.system, k.phase, k.kernel] += k.seconds
-        kernels = [KernelTime(*key, max(total - self._before.get(key, 0.0), 0.0)) for key, total in totals.items()]
-        result = Profile(
-            steps=self._steps,
-            seconds=self._seconds,
-            kernels=kernels,
-            contacts=contacts,
-            bytes=program.memory() if program is not None else 0,
-            threads=self.threads,
-        )
-        self._before, self._steps, self._seconds = totals, 0, 0.0
-        return result
+        return self._profiler.profile(self.bound.program, self.bound.systems, contacts, self.threads)
 
     def _step_or_undo(self, before: dict[str, np.ndarray]) -> bool:
         """A step; when it is interrupted, or a function of the user fails, the state is that before it."""

@@ -55,6 +55,7 @@ class ColliderContacts(System):
     """
 
     order = 12
+    advice = "particles near colliders; a mesh collider with fewer triangles, or a simple shape, is faster"
     solves_contacts = True
 
     def __init__(

@@ -144,6 +144,7 @@ class Pairs(System):
     """
 
     order = 10
+    advice = "particles that touch; a larger radius makes fewer of them"
     solves_contacts = True
     remembers = False
     tolerated = 0.0

@@ -53,6 +53,7 @@ class RigidBodySystem(System):
     """
 
     order = 30
+    advice = "bodies in motion; resting ones sleep unless sleep=False; fewer substeps are faster"
     repeated = True
 
     def __init__(self, model: Model, rigid: RigidModel, state: State, settings: Settings, clock: Clock) -> None:

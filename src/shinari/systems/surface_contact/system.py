@@ -50,6 +50,7 @@ class SurfaceContacts(System):
     """
 
     order = 11
+    advice = "triangles that may touch; self_collision='particles' or fewer substeps are faster"
     solves_contacts = True
 
     def __init__(
