@@ -5,19 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from shinari.api.scene import Scene
-from shinari.api.simulation import Simulation
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.sphere import Sphere
 from shinari.systems.rigid.sweep_rows import RATE, SWEEPS
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
-from shinari.verify.rigid_scenes import ONE, floor, single
+from shinari.verify.rigid_scenes import ONE, floor, positions, pyramid, single
 
 _G = 9.81
-
-
-def _positions(sim: Simulation) -> np.ndarray:
-    return np.array(sim.state.body_positions)
 
 
 @check(
@@ -32,14 +27,14 @@ def columns(_: str) -> Iterator[Measurement]:
         for k in range(count):
             scene.add_rigid_body(Box((edge, edge, edge)), position=(0, (k + 0.5) * edge, 0), friction=0.5)
         sim = single(scene, substeps=substeps, rigid_solver="sweeps")
-        start = _positions(sim)
+        start = positions(sim)
         sim.step(360)
         h = 1.0 / (60.0 * substeps)
         # the load of k cubes on four points, over their stiffness
         unit = _G * h * h / (RATE * SWEEPS) ** 2
         expected = unit * (count + 2.0 * sum(range(1, count)))
         case = f"{count} cubes of {edge:g} m, {substeps} substeps"
-        yield equal(f"sinking, {case} [m]", expected, float((start - _positions(sim))[-1, 1]), relative=0.02,
+        yield equal(f"sinking, {case} [m]", expected, float((start - positions(sim))[-1, 1]), relative=0.02,
                     theory="statics")  # fmt: skip
         yield at_most(f"speed at the end over g h, {case}", 1e-2,
                       float(np.abs(sim.state.body_velocities).max()) / (_G * h), theory="it settles")  # fmt: skip
@@ -100,9 +95,9 @@ def piles(_: str) -> Iterator[Measurement]:
         yield at_most(f"largest gain of energy in a step over all of it, {case}", 2e-3, gained / whole,
                       theory="soft contacts give back what they hold at most")  # fmt: skip
         yield at_least(f"height of the lowest centre over the size, {case}", 0.1,
-                       float(_positions(sim)[:, 1].min()) / size, theory="half the least extent is 0.15")  # fmt: skip
+                       float(positions(sim)[:, 1].min()) / size, theory="half the least extent is 0.15")  # fmt: skip
         yield at_most(f"farthest body over the size, {case}", 60.0,
-                      float(np.abs(_positions(sim)).max()) / size, theory="nothing is thrown")  # fmt: skip
+                      float(np.abs(positions(sim)).max()) / size, theory="nothing is thrown")  # fmt: skip
 
 
 @check("waking is exact", "a run with sleep is one without, to what still moved", precisions=ONE)
@@ -111,12 +106,7 @@ def waking(_: str) -> Iterator[Measurement]:
     for rows, edge, speed, substeps in ((4, 0.5, 6.0, 4), (6, 0.2, 3.0, 10), (8, 1.0, 12.0, 4)):
         runs = []
         for sleep in (True, False):
-            scene = Scene()
-            floor(scene, 0.6)
-            for row in range(rows):
-                for k in range(rows - row):
-                    at = edge * (k - 0.5 * (rows - row - 1)), edge * (row + 0.5), 0.0
-                    scene.add_rigid_body(Box((edge, edge, edge)), position=at, friction=0.6)
+            scene = pyramid(rows, edge)
             # it arrives after a second, at the height at which it began
             up = 0.5 * _G
             scene.add_rigid_body(
@@ -127,9 +117,9 @@ def waking(_: str) -> Iterator[Measurement]:
             path = []
             for _step in range(75):
                 sim.step()
-                path.append(_positions(sim))
-            runs.append((np.array(path), sim.state.system_arrays["bodies/idle"]))
-        (slept, _idle), (awake, _awake) = runs
+                path.append(positions(sim))
+            runs.append(np.array(path))
+        slept, awake = runs
         moved = np.abs(awake[:, :-1] - awake[45, :-1]).max(axis=(1, 2))
         hit = int(np.flatnonzero(moved[46:] > 1e-3 * edge)[0]) + 46
         case = f"{rows} rows of {edge:g} m, {speed:g} m/s, {substeps} substeps"

@@ -11,6 +11,7 @@ import numpy as np
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.scene.handle import BodyHandle
+from shinari.shapes.box import Box
 from shinari.shapes.plane import Plane
 
 ONE = ("float64",)
@@ -38,6 +39,11 @@ def angle_between(first: np.ndarray, second: np.ndarray) -> float:
     r = first.T @ second
     sine = 0.5 * np.linalg.norm([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
     return math.atan2(float(sine), 0.5 * (float(np.trace(r)) - 1.0))
+
+
+def positions(sim: Simulation) -> np.ndarray:
+    """Positions of all bodies [m], (B, 3)."""
+    return np.array(sim.state.body_positions)
 
 
 def place(sim: Simulation, body: BodyHandle) -> np.ndarray:
@@ -116,3 +122,14 @@ class Anchor:
         (_, a), (_, b) = (self._pose(sim, body) for body in self.bodies)
         (_, a0), (_, b0) = self._start
         return b0 @ b.T @ a @ a0.T
+
+
+def pyramid(rows: int, edge: float) -> Scene:
+    """Cubes in rows, each on two, on the ground; friction 0.6."""
+    scene = Scene()
+    floor(scene, 0.6)
+    for row in range(rows):
+        for k in range(rows - row):
+            at = edge * (k - 0.5 * (rows - row - 1)), edge * (row + 0.5), 0.0
+            scene.add_rigid_body(Box((edge, edge, edge)), position=at, friction=0.6)
+    return scene

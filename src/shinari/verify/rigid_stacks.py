@@ -12,7 +12,19 @@ from shinari.shapes.box import Box
 from shinari.shapes.cylinder import Cylinder
 from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
-from shinari.verify.rigid_scenes import ONE, angle_between, axes, floor, matrix, place, single, turn, velocity
+from shinari.verify.rigid_scenes import (
+    ONE,
+    angle_between,
+    axes,
+    floor,
+    matrix,
+    place,
+    positions,
+    pyramid,
+    single,
+    turn,
+    velocity,
+)
 
 _G = 9.81
 
@@ -24,10 +36,6 @@ def _column(scene: Scene, densities: Sequence[float], edge: float, mu: float = 0
         scene.add_rigid_body(Box((edge, edge, edge)), position=(0, (i + 0.5) * edge, 0), density=density, friction=mu)
         for i, density in enumerate(densities)
     ]
-
-
-def _positions(sim: Simulation) -> np.ndarray:
-    return np.array(sim.state.body_positions)
 
 
 @check("a stack of 20 boxes stands", "the requirement: creep below 1 mm in 60 s", precisions=ONE)
@@ -45,11 +53,11 @@ def tall(_: str) -> Iterator[Measurement]:
             )  # fmt: skip
         sim = single(scene, substeps=10)
         sim.step(60)
-        start, worst, turned = _positions(sim), 0.0, 0.0
+        start, worst, turned = positions(sim), 0.0, 0.0
         first = [matrix(q) for q in sim.state.body_rotations]
         for _second in range(60):
             sim.step(60)
-            worst = max(worst, float(np.linalg.norm(_positions(sim) - start, axis=1).max()))
+            worst = max(worst, float(np.linalg.norm(positions(sim) - start, axis=1).max()))
             turned = max(
                 turned, *(angle_between(a, matrix(q)) for a, q in zip(first, sim.state.body_rotations, strict=True))
             )
@@ -57,7 +65,7 @@ def tall(_: str) -> Iterator[Measurement]:
         yield at_most(f"farthest way from second 1 to 61, {case} [m]", 1e-3, worst, theory="the requirement")
         yield at_most(f"largest turn from second 1 to 61, {case} [rad]", 1e-3 / edge, turned,
                       theory="the same at the edge of a cube")  # fmt: skip
-        sunk = 19.5 * edge - float(_positions(sim)[19, 1])
+        sunk = 19.5 * edge - float(positions(sim)[19, 1])
         yield at_most(f"depth of the top one below 19.5 edges, {case} [m]", 1e-3, abs(sunk), theory="the requirement")
 
 
@@ -65,25 +73,20 @@ def tall(_: str) -> Iterator[Measurement]:
 def pyramids(_: str) -> Iterator[Measurement]:
     """Pyramids of 10, 20 and 40 rows of cubes at 4 substeps, and a small one: sinking, drift and energy."""
     for rows, edge, seconds in ((10, 1.0, 60), (20, 1.0, 20), (20, 0.05, 10), (40, 1.0, 5)):
-        scene = Scene()
-        floor(scene, 0.6)
-        for row in range(rows):
-            for k in range(rows - row):
-                at = edge * (k - 0.5 * (rows - row - 1)), edge * (row + 0.5), 0.0
-                scene.add_rigid_body(Box((edge, edge, edge)), position=at, friction=0.6)
+        scene = pyramid(rows, edge)
         sim = single(scene, substeps=4)
-        start = _positions(sim)
+        start = positions(sim)
         sim.step(60)
-        settled, energy = _positions(sim), sim.energy().kinetic
+        settled, energy = positions(sim), sim.energy().kinetic
         sim.step(60 * (seconds - 1))
-        moved, case = _positions(sim) - start, f"{rows} rows of {edge:g} m, {seconds} s"
+        moved, case = positions(sim) - start, f"{rows} rows of {edge:g} m, {seconds} s"
         # a row of four points yields by 1e-5 of g h^2 for each cube that it carries, half of those above on average
         least = 1e-5 * _G / 240**2 * rows**3
         yield at_most(f"sinking, {case} [m]", least, float(-moved[:, 1].min()), theory="compliance of hard contacts")
         yield at_most(f"sideways drift, {case} [m]", least, float(np.abs(moved[:, [0, 2]]).max()),
                       theory="as it sinks")  # fmt: skip
         yield at_most(f"sinking after the first second, {case} [m]", 0.1 * least,
-                      float(np.abs(_positions(sim) - settled).max()), theory="it stands")  # fmt: skip
+                      float(np.abs(positions(sim) - settled).max()), theory="it stands")  # fmt: skip
         weight = 1000.0 * edge**3 * _G
         yield at_most(f"kinetic energy at the end over that of a cube after a substep, {case}", 1e-3,
                       sim.energy().kinetic / (weight * _G / 240**2), theory="it stands")  # fmt: skip
@@ -137,11 +140,11 @@ def heavy(_: str) -> Iterator[Measurement]:
 def _stands(scene: Scene, case: str, height: float, top: int) -> Iterator[Measurement]:
     sim = single(scene, substeps=10)
     sim.step(60)
-    start, sunk, worst = _positions(sim), 0.0, 0.0
+    start, sunk, worst = positions(sim), 0.0, 0.0
     for _step in range(20):
         sim.step(30)
-        sunk = max(sunk, abs(height - float(_positions(sim)[top, 1])))
-        worst = max(worst, float(np.linalg.norm(_positions(sim) - start, axis=1).max()))
+        sunk = max(sunk, abs(height - float(positions(sim)[top, 1])))
+        worst = max(worst, float(np.linalg.norm(positions(sim) - start, axis=1).max()))
     yield at_most(f"depth of the heavy one, {case} [m]", 1e-3, sunk, theory="the requirement of stacks")
     yield at_most(f"farthest way from second 1 to 11, {case} [m]", 1e-3, worst, theory="the requirement of stacks")
 
@@ -196,9 +199,9 @@ def asleep(_: str) -> Iterator[Measurement]:
     ball = scene.add_rigid_body(Sphere(0.1), position=(-28.2, 60.75, 0), velocity=(8.0, 0, 0), density=8000.0)
     sim = single(scene, substeps=10, sleep=True)
     sim.step(120)
-    before = _positions(sim)[:5]
+    before = positions(sim)[:5]
     sim.step(60)
-    yield equal("way of what sleeps in 1 s [m]", 0.0, float(np.abs(_positions(sim)[:5] - before).max()), absolute=0.0,
+    yield equal("way of what sleeps in 1 s [m]", 0.0, float(np.abs(positions(sim)[:5] - before).max()), absolute=0.0,
                 theory="it sleeps")  # fmt: skip
     sim.step(120)
     yield at_least("way of the box that was hit [m]", 1e-2, float(np.linalg.norm(place(sim, boxes[3]) - before[3])),
