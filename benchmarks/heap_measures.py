@@ -1,6 +1,6 @@
 """What is measured on worlds of rigid bodies, from poses and velocities alone, so alike for every engine.
 
-The depth of two convex solids is the least way by which one of them has to be moved to separate them: the smallest
+The depth of two convex solids is the least displacement of one of them that separates them: the smallest
 overlap of their projections on an axis, which is a normal of a face of either or a product of an edge of each. Of two
 edges only those count whose arcs, between the normals of their faces, cross on the sphere of normals (Gregorius 2013,
 The separating axis test between convex polyhedra).
@@ -100,11 +100,11 @@ class Measures:
         ]
 
     def sideways(self, x: np.ndarray) -> float:
-        """Largest way along the ground from the start [m]."""
+        """Largest displacement along the ground from the start [m]."""
         return float(np.linalg.norm((x - self._start)[self._free][:, [0, 2]], axis=1).max())
 
     def sunk(self, x: np.ndarray) -> float:
-        """Largest way down from the start [m]."""
+        """Largest displacement downwards from the start [m]."""
         return float((self._start - x)[self._free, 1].max())
 
     def kinetic(self, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> float:
@@ -190,7 +190,7 @@ def _overlap(a: Piece, b: Piece, axes: np.ndarray) -> float:
 
 
 def _shortest(a: Piece, b: Piece) -> np.ndarray:
-    """The shortest way from the core of one to that of the other: segments, or the centre of a ball and a box."""
+    """The shortest displacement from one core to the other: segments, or the centre of a ball and a box."""
     if len(a.solid.normals) > 0:
         return -_shortest(b, a)
     if len(b.solid.normals) > 0:
@@ -202,7 +202,7 @@ def _shortest(a: Piece, b: Piece) -> np.ndarray:
 
 
 def _between_segments(p: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """The shortest way from a segment to another, (2, 3) each; a single point is a segment without length."""
+    """The shortest displacement from a segment to another, (2, 3) each; a single point is a segment without length."""
     u, v, w = p[-1] - p[0], r[-1] - r[0], p[0] - r[0]
     a, b, c, d, e = u @ u, u @ v, v @ v, u @ w, v @ w
     area = a * c - b * b

@@ -37,7 +37,7 @@ class Run:
 
 
 def runs(names: list[str], threads: list[int], sleeping: bool) -> Iterator[Run]:
-    """What is run on a scene, engines in turn."""
+    """The runs of a scene, engines in turn."""
     for sleep in (False, True) if sleeping else (False,):
         for count in threads:
             for name in names:

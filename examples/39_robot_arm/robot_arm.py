@@ -10,7 +10,7 @@ r"""A robot arm: a URDF file that is loaded, driven to named targets, and held b
         [   ]  turn
 
 First a PD controller in each joint takes the arm from pose to pose, no faster than the joints may turn; at rest each
-moment is stiffness times what is left of the way, which is the load of the links beyond. Then the loads are given as
+moment is stiffness times the remaining angle, which is the load of the links beyond. Then the loads are given as
 plain moments: without any controller the arm stays where it is. At last they are taken away, and it falls.
 """
 
@@ -81,7 +81,7 @@ def shown() -> tuple[sn.Simulation, Callable[[sn.Simulation], None]]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Drive, hold, let go; check each, write results."""
+    """Drive, hold, release; check each, write results."""
     parser = argparse.ArgumentParser(description="a robot arm")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the results")
     options = parser.parse_args(arguments)

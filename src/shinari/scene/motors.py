@@ -67,7 +67,7 @@ class Servo:
         damping: Damping of the motion [N m s/rad or N s/m].
         max_force: Largest moment of a hinge [N m], largest force of a slider [N].
         speed: Speed that the damping aims at [rad/s or m/s].
-        force: Moment [N m] or force [N] that is added, such as that which carries the weight.
+        force: Moment [N m] or force [N] that is added, for example to carry the weight.
         max_speed: Largest speed at which the joint is led from where it is to the target [rad/s or m/s].
     """
 

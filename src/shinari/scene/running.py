@@ -1,4 +1,4 @@
-"""The simulation of a scene, for handles that tell what is now."""
+"""The simulation of a scene, for handles that tell the present state."""
 
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref

@@ -61,7 +61,7 @@ def parse_mesh(path: Path, suffix: str, data: bytes) -> tuple[np.ndarray, np.nda
     Args:
         path: The file, which messages name.
         suffix: One of `EXTENSIONS`.
-        data: What is in it.
+        data: Its contents.
 
     Raises:
         FileError: It is damaged, or holds no valid mesh.

@@ -18,7 +18,7 @@ TOGETHER = 1e-5
 
 
 def closing_joints(mechanism: Mechanism, point: Callable[[Any], np.ndarray]) -> list[tuple[str, dict[str, Any]]]:
-    """Joints that stand for equality constraints and straight tendons; what has none is added to what is skipped.
+    """Joints that stand for equality constraints and straight tendons; those without one are listed as skipped.
 
     Args:
         mechanism: The robot.

@@ -65,7 +65,7 @@ class Geom:
 
 
 def geoms_of(model: Any, data: Any, body: int, hulls: dict[int, ConvexHull], skipped: list[str]) -> list[Geom]:
-    """Geoms of a body; those of unknown kinds are added to what is skipped, hulls of meshes are made once."""
+    """Geoms of a body; those of unknown kinds are listed as skipped, hulls of meshes are made once."""
     result = []
     first = int(model.body_geomadr[body])
     for index in range(first, first + int(model.body_geomnum[body])):

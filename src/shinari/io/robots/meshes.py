@@ -27,7 +27,7 @@ def readable(path: Path, suffix: str, data: bytes) -> tuple[str, bytes]:
     Args:
         path: The file, which messages name.
         suffix: Its extension in small letters, one of `FORMATS`.
-        data: What is in it.
+        data: Its contents.
 
     Raises:
         FileError: It is of another format or damaged.
@@ -49,7 +49,7 @@ def rewritten(path: Path, name: str, data: bytes, flat: bool) -> bytes:
     Args:
         path: The file, which messages name.
         name: Name of the asset, by whose extension its format is known.
-        data: What is in it.
+        data: Its contents.
         flat: Whether it gets a thickness: a second layer of its vertices across its plane.
     """
     suffix = name[name.rindex(".") :]

@@ -21,7 +21,7 @@ MOST_INCLUDES, MOST_MODELS = 100, 20
 
 
 def prepare_mjcf(root: Element, source: Source, models: tuple[Path, ...] = ()) -> None:
-    """Make an MJCF ready for MuJoCo, and list what is left out.
+    """Make an MJCF ready for MuJoCo, and list the elements left out.
 
     Args:
         root: Its root.

@@ -64,7 +64,7 @@ class Sensor:
 
 
 def sensors_of(m: Mechanism, bodies: Mapping[int, BodyHandle], joints: Mapping[str, JointHandle]) -> dict[str, Sensor]:
-    """Sensors by name; those of other kinds are added to what is skipped.
+    """Sensors by name; those of other kinds are listed as skipped.
 
     Args:
         m: The robot.

@@ -54,7 +54,7 @@ class Source:
     balanced: bool = False
 
     def skip(self, what: str) -> None:
-        """Add to what was left out; of the same thing many times once."""
+        """List an element as left out; the same one many times once."""
         if what not in self.skipped:
             self.skipped.append(what)
 

@@ -43,7 +43,7 @@ TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def prepare_urdf(root: Element, source: Source) -> None:
-    """Make a URDF ready for MuJoCo, and list what is left out.
+    """Make a URDF ready for MuJoCo, and list the elements left out.
 
     Raises:
         FileError: It names a file that may not be read, a mass is negative, or a joint has no such link.

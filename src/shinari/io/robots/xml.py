@@ -17,7 +17,7 @@ def parse(path: Path, data: bytes | None = None) -> Element:
 
     Args:
         path: The file, which messages name.
-        data: What is in it; None: it is read.
+        data: Its contents; None: it is read.
 
     Raises:
         FileError: It cannot be read, is no XML, has a document type or is nested too deep.

@@ -213,7 +213,7 @@ def take_row(
     link, links: Links, row_balls: RowBalls, rows: Rows, balls: SortedBalls, objects: Objects, warm_start: WarmStart,
     ranges: WarmStartRanges, control: Control,
 ):  # fmt: skip
-    """Write a row where it is stored, with what is known of it."""
+    """Write a row where it is stored, with what the last search knew of it."""
     keep, at = links.number[link], np.int64(links.row[link])
     i, j = links.points[link]
     zero = ZERO * keep

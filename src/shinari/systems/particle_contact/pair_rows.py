@@ -212,7 +212,7 @@ def clear_multiplier(r, rows: Rows):
 
 @function(fastmath=STEADY)
 def strays(x, b, balls, drift, spare):
-    """Whether a ball at a place is farther from where it drifted than its margin and what is to spare [m]."""
+    """Whether a ball at a place is farther from where it drifted than its margin and the spare room [m]."""
     origin, margin = balls.origin[b], balls.margin[b] + spare
     off = x[0] - origin[0] - drift[0], x[1] - origin[1] - drift[1], x[2] - origin[2] - drift[2]
     return dot(off, off) > margin * margin

@@ -19,7 +19,7 @@
 8. Apply restitution to the velocities: `impacts.py` records `bounce.py`, `sweep_bounce.py` and `impact_energy.py`.
 9. Report the contact forces: `report.py`.
 
-Before a substep, `sleep.py` wakes what is about to be touched; after a step it updates the idle times of the bodies.
-`model.py` has the constant data of a scene, `frames.py`, `components.py` and `progress.py` the records that these files
-share.
+Before a substep, `sleep.py` wakes islands that are about to be touched; after a step it updates the idle times of the
+bodies. `model.py` has the constant data of a scene, `frames.py`, `components.py` and `progress.py` the records that
+these files share.
 """

@@ -51,7 +51,7 @@ from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import PointLog
 from shinari.systems.rigid.sweeps import Sweeps
 
-# Speed at which overlaps leave a resting heap, as a part of that which gravity gives in a step.
+# Speed at which overlaps leave a resting heap, as a part of the speed that gravity gives in a step.
 CALM = 0.01
 # Relative tolerance of the limits of friction.
 CLOSE = 1e-2
