@@ -13,7 +13,7 @@ copyright = author
 version = release = shinari.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     # in _ext:
@@ -21,6 +21,7 @@ extensions = [
     "gallery",
     "mathml",
     "names",
+    "notebooks",
     "reference",
 ]
 exclude_patterns = ["_build", "pictures/*.md"]
@@ -33,6 +34,7 @@ smartquotes = False  # two hyphens begin an option
 html_theme_options = {"navigation_with_keys": True}
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_block", "attrs_inline"]
+nb_execution_mode = "off"  # the tests run them
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
 

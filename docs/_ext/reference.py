@@ -22,16 +22,22 @@ def command_line() -> str:
     for name in cli.COMMANDS:
         if name not in app:
             continue
-        command = app[name]
-        summary, _, rest = (command.default_command.__doc__ or "").partition("\n")
-        text, _, _ = rest.partition("    Args:")
-        lines += [f"## shinari {name}", "", summary, "", _dedent(text), ""]
-        options = [_option(argument) for argument in command.assemble_argument_collection(parse_docstring=True)]
-        if options:
-            lines += ["| option | | default |", "|---|---|---|", *options, ""]
+        lines += _command(app[name], f"## shinari {name}")
+        for below in app[name]:
+            if not below.startswith("-"):
+                lines += _command(app[name][below], f"### shinari {name} {below}")
     codes = (cli.__doc__ or "").partition("\n\n")[2].partition("\n\nErrors")[0]
     lines += ["## Exit codes", "", codes, ""]
     return "\n".join(lines)
+
+
+def _command(command: Any, title: str) -> list[str]:
+    """A command with its options."""
+    summary, _, rest = (command.default_command.__doc__ or "").partition("\n")
+    text, _, _ = rest.partition("    Args:")
+    options = [_option(argument) for argument in command.assemble_argument_collection(parse_docstring=True)]
+    table = ["| option | | default |", "|---|---|---|", *options, ""] if options else []
+    return [title, "", summary, "", _dedent(text), "", *table]
 
 
 def _option(argument: Any) -> str:

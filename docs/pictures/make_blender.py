@@ -9,12 +9,12 @@ from pathlib import Path
 import bpy
 import mathutils
 
-sys.path.append(str(Path(__file__).parents[2] / "src" / "shinari"))
-import blender_import
+sys.path.append(str(Path(__file__).parents[2] / "src" / "shinari" / "blender"))
+import import_run
 
 RUN, PICTURE = (Path(word).resolve() for word in sys.argv[sys.argv.index("--") + 1 :])
 bpy.ops.wm.read_factory_settings(use_empty=True)
-blender_import.import_run(RUN)
+import_run.import_run(RUN)
 scene = bpy.context.scene
 scene.frame_set(26)
 

@@ -8,6 +8,7 @@ from shinari.api.storage import connect as _connect
 from shinari.errors import (
     CacheWarning,
     ContactWarning,
+    DeviceError,
     DivergenceError,
     EmbeddingWarning,
     FileError,
@@ -21,17 +22,22 @@ from shinari.errors import (
     SceneError,
     SeamWarning,
     ShinariError,
+    SweepError,
     TetrahedraWarning,
 )
+from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.geometry.motion import Keyframes, Oscillation
 from shinari.geometry.rotations import rotation
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import MATERIAL_COMPLIANCE, ClothMaterial, RopeMaterial
+from shinari.scene.medium import Medium
 from shinari.scene.motors import ForceMotor, Servo, VelocityMotor
 from shinari.scene.rod_material import RodMaterial
+from shinari.scene.sewing import ElasticBand, Fold, Seam
 from shinari.scene.soft_material import SoftMaterial
+from shinari.scene.tendon import Pulley, Via, Wrap
 from shinari.scene.wind import Gusts
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
@@ -49,8 +55,12 @@ from shinari.shapes.sphere import Sphere
 from shinari.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from shinari.api.pattern import Pattern
     from shinari.api.simulation import Simulation
+    from shinari.api.worlds import Worlds
     from shinari.constraints.registry import register
+    from shinari.geometry.files.animations import read_animation
+    from shinari.geometry.files.attributes import read_attributes
     from shinari.geometry.tetrahedra.fill import tetrahedralize
     from shinari.geometry.tetrahedra.lattice import lattice
     from shinari.geometry.topology import grid
@@ -59,20 +69,28 @@ if TYPE_CHECKING:
     from shinari.io.run_reader import open_cache
     from shinari.io.scene_file import load_scene
     from shinari.maths.function import function
+    from shinari.sweeps.run import sweep
+    from shinari.sweeps.study import Study
     from shinari.view.notebook import show
 
 # Names that need the compiler or a file format are imported when they are first used: `import shinari` stays light.
 _LAZY = {
+    "Pattern": "shinari.api.pattern",
     "Robot": "shinari.io.robots.robot",
     "Simulation": "shinari.api.simulation",
+    "Study": "shinari.sweeps.study",
+    "Worlds": "shinari.api.worlds",
     "function": "shinari.maths.function",
     "grid": "shinari.geometry.topology",
     "lattice": "shinari.geometry.tetrahedra.lattice",
     "load_robot": "shinari.io.robots.load",
     "load_scene": "shinari.io.scene_file",
     "open_cache": "shinari.io.run_reader",
+    "read_animation": "shinari.geometry.files.animations",
+    "read_attributes": "shinari.geometry.files.attributes",
     "register": "shinari.constraints.registry",
     "show": "shinari.view.notebook",
+    "sweep": "shinari.sweeps.run",
     "tetrahedralize": "shinari.geometry.tetrahedra.fill",
 }
 
@@ -87,12 +105,15 @@ __all__ = [
     "ContactWarning",
     "ConvexHull",
     "Cylinder",
+    "DeviceError",
     "DivergenceError",
+    "ElasticBand",
     "Ellipsoid",
     "EmbeddingWarning",
     "FileError",
     "FluidMaterial",
     "FluidWarning",
+    "Fold",
     "ForceMotor",
     "FrameError",
     "FrameRateWarning",
@@ -101,18 +122,23 @@ __all__ = [
     "Heightfield",
     "Keyframes",
     "LumpMaterial",
+    "Medium",
     "MemoryLimitError",
     "Mesh",
+    "MeshSequence",
     "MissingExtraError",
     "Oscillation",
     "OverconstrainedWarning",
+    "Pattern",
     "Plane",
+    "Pulley",
     "Robot",
     "RobotWarning",
     "RodMaterial",
     "RopeMaterial",
     "Scene",
     "SceneError",
+    "Seam",
     "SeamWarning",
     "Servo",
     "Shape",
@@ -120,18 +146,26 @@ __all__ = [
     "Simulation",
     "SoftMaterial",
     "Sphere",
+    "Study",
+    "SweepError",
     "TetrahedraWarning",
     "VelocityMotor",
+    "Via",
+    "Worlds",
+    "Wrap",
     "function",
     "grid",
     "lattice",
     "load_robot",
     "load_scene",
     "open_cache",
+    "read_animation",
+    "read_attributes",
     "register",
     "register_shape",
     "rotation",
     "show",
+    "sweep",
     "tetrahedralize",
 ]
 

@@ -29,8 +29,16 @@ class DivergenceError(ShinariError, ArithmeticError):
     """A run that left the finite numbers; the last good state is kept."""
 
 
+class SweepError(ShinariError, RuntimeError):
+    """A sweep that cannot run: no scheduler or workers that would do, or a folder that is in use or holds another."""
+
+
 class MemoryLimitError(ShinariError, MemoryError):
     """More memory asked for than there is; the message says for what. The last good state is kept."""
+
+
+class DeviceError(ShinariError, RuntimeError):
+    """A GPU that is missing, or that failed; the message says what is missing."""
 
 
 class ContactWarning(UserWarning):

@@ -6,6 +6,8 @@ partial file kept from before, never share one.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from shinari import check
@@ -68,6 +70,24 @@ def publish(partial: Path, target: Path) -> None:
 def discard(partial: Path) -> None:
     """Remove a partial file, there or not."""
     partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: str | os.PathLike) -> Iterator[Path]:
+    """A partial file to write, which takes the name when the block ends well and is removed otherwise.
+
+    Raises:
+        FileError: The file cannot be written.
+    """
+    target = check_target(path)
+    partial = reserve(target)
+    try:
+        yield partial
+        publish(partial, target)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {reason(error)}") from error
+    finally:
+        discard(partial)
 
 
 def reason(error: BaseException) -> str:

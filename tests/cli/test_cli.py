@@ -292,6 +292,18 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["info", "c.vtkhdf"]) == cli.BAD_INPUT
 
 
+@pytest.mark.parametrize("suffix", [".node", ".ele"])
+def test_info_of_tetrahedra(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A corner of a cube: one tetrahedron of a sixth, whose shape is 4 / 27^(1/2)."""
+    (tmp_path / "corner.node").write_text("4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n")
+    (tmp_path / "corner.ele").write_text("1 4 0\n1 1 2 3 4\n")
+    assert cli.main(["info", str(tmp_path / f"corner{suffix}"), "--json"]) == cli.OK
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["kind"], facts["vertices"], facts["tetrahedra"], facts["pieces"]) == ("tetrahedra", 4, 1, 1)
+    assert facts["volume"] == pytest.approx(1 / 6)
+    assert facts["worst_shape"] == pytest.approx(4 / 27**0.5)
+
+
 def test_info_and_view_of_a_robot(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("mujoco", reason="the extra [robot] is not installed")
     inertial = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -406,6 +418,7 @@ def test_every_command_has_its_file_and_is_imported_late() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.ordinary_kernels
 def test_ctrl_c_leaves_a_valid_result_and_a_checkpoint(folder: Path) -> None:
     words = [sys.executable, "-m", "shinari.cli", "run", "scene.toml", "-o", "a.npz", "a.vtkhdf", "--duration", "1e6"]
     process = subprocess.Popen([*words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -436,6 +449,7 @@ def test_ctrl_c_leaves_a_valid_result_and_a_checkpoint(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.ordinary_kernels
 def test_a_killed_run_leaves_a_checkpoint_that_resumes_exactly(folder: Path) -> None:
     words = [sys.executable, "-m", "shinari.cli", "run", "scene.toml", "-o", "a.npz", "--duration", "1e6"]
     process = subprocess.Popen(

@@ -23,7 +23,8 @@ def test_multipliers_that_survive_an_iteration_fail(monkeypatch):
     failed = [m for m in run_checks(["static extension of every row"], ["float64"]) if not m.passed]
     named = {m.case.split(", ")[1] for m in failed}
     assert {"neo_hookean", "stvk", "corotated", "strain_tetrahedron", "strain_triangle", "distance"} <= named
-    assert not any(" 1 iterations" in m.case for m in failed)
+    # seams are projected twice in an iteration
+    assert not any(" 1 iterations" in m.case and ", seam," not in m.case for m in failed)
 
 
 def test_compliance_that_forgets_the_volume_fails(monkeypatch):

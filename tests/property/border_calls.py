@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import shinari as sn
+from shinari.api.worlds import WorldStates
 from shinari.geometry.files.meshes import read_mesh, write_mesh
 from shinari.model.state import State
 from shinari.output.recorder import Recorder
@@ -110,7 +111,7 @@ class Of:
 
 def named(name: str) -> Of:
     """The handle of that name."""
-    return Of(lambda owner: (owner.scene if isinstance(owner, sn.Simulation) else owner)[name])
+    return Of(lambda owner: (owner.scene if isinstance(owner, (sn.Simulation, sn.Worlds)) else owner)[name])
 
 
 # --- scenes and simulations -------------------------------------------------------------------------------------------
@@ -162,6 +163,14 @@ def fluids() -> sn.Scene:
     return scene
 
 
+def marbles() -> sn.Scene:
+    """Grains that turn."""
+    scene = sn.Scene()
+    material = sn.GrainMaterial(rolling_friction=0.1)
+    scene.add_grains([[0.0, 0, 0], [0.5, 0, 0]], radius=0.1, material=material, name="marbles")
+    return scene
+
+
 def chain() -> sn.Scene:
     """Two particles and a row between them: what compiles fastest."""
     scene = sn.Scene()
@@ -189,6 +198,21 @@ def files() -> Path:
     sim.save(FILES / "state.vtkhdf")
     sim.run(0.1, record=str(FILES / "run.npz"), progress=False)
     return FILES
+
+
+def _study() -> dict[str, Any]:
+    """A sweep that has run: called again it only looks at its arguments."""
+    given = {
+        "base": files() / "scene.toml",
+        "parameters": {"simulation.substeps": [2]},
+        "measures": "energy",
+        "duration": 0.05,
+        "on": "processes",
+        "workers": 1,
+        "progress": False,
+    }
+    sn.sweep(**given, folder="study")
+    return given
 
 
 SOLIDS, BODIES, FLUIDS, CHAIN = run_of(solids), run_of(bodies), run_of(fluids), run_of(chain)
@@ -266,6 +290,15 @@ def support(d, s):
     return s[0] * d[0] / length, s[0] * d[1] / length, s[0] * d[2] / length
 
 
+free(sn.Seam, first=[0, 1], second=[2, 3])
+free(sn.Via, body=None, place=(0.0, 0.0, 0.0))
+free(sn.Wrap, body=None, radius=0.1, position=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0))
+free(sn.Pulley, divisor=2.0)
+free(sn.Medium, density=1.2, viscosity=1.8e-5)
+free(sn.Fold, vertices=[0, 1], angle=0.1)
+free(sn.ElasticBand, vertices=[0, 1])
+free(sn.MeshSequence, times=[0.0], positions=[CLOTH[0]], faces=CLOTH[1])
+free(sn.Pattern, spacing=0.1)
 free(sn.register_shape, shape=Pebble, support=support, name="pebble")
 free(sn.register, name="border_test", points=1, parameters=("height",), evaluate=spring, rest=lambda x: x[:, 0, 1])
 free(sn.function, python_function=lambda x: x)
@@ -278,6 +311,10 @@ for _name, _file in _paths.items():
     _function = getattr(sn, _name)
     _add(_name, lambda: None, lambda _, f=_function, **given: f(**given),
          lambda _, file=_file: {"path": str(files() / file)}, ("path",))  # fmt: skip
+_add("read_attributes", lambda: None, lambda _, **given: sn.read_attributes(**given),
+     lambda _: {"path": files() / "mesh.ply"}, _parameters(sn.read_attributes))  # fmt: skip
+_add("read_animation", lambda: None, lambda _, **given: sn.read_animation(**given),
+     lambda _: {"source": [files() / "mesh.ply"]}, _parameters(sn.read_animation))  # fmt: skip
 _add("read_mesh", lambda: None, lambda _, **given: read_mesh(**given), lambda _: {"path": files() / "mesh.ply"},
      ("path",))  # fmt: skip
 _add("write_mesh", lambda: None, lambda _, **given: write_mesh(**given),
@@ -285,6 +322,10 @@ _add("write_mesh", lambda: None, lambda _, **given: write_mesh(**given),
      ("path", "vertices", "faces"))  # fmt: skip
 _add("load_robot", sn.Scene, lambda it, **given: sn.load_robot(**{"scene": it, **given}),
      lambda _: {"path": files() / "robot.xml", "angles": {"elbow": 0.1}}, _parameters(sn.load_robot))  # fmt: skip
+_add("sweep", lambda: None, lambda _, **given: sn.sweep(**given, folder="study"), lambda _: _study(),
+     tuple(name for name in _parameters(sn.sweep) if name != "folder"))  # fmt: skip
+_add("Study", lambda: None, lambda _, **given: sn.Study(**given), lambda _: {"folder": _study() and "study"},
+     ("folder",))  # fmt: skip
 _add("show", lambda: None, lambda _, **given: sn.show(**given), lambda _: {"what": files() / "run.npz"},
      _parameters(sn.show))  # fmt: skip
 for _name, _made in (("Gusts", sn.Gusts((1, 0, 0))), ("Oscillation", sn.Oscillation((0, 0, 0), (1, 0, 0), 1.0)),
@@ -301,7 +342,24 @@ for _field, _value in (
 ):
     setter(sn.Scene, _field, EMPTY, _value)
 method(sn.Scene, "add_particles", EMPTY, positions=POINTS, mass=np.ones(4), velocity=(0.0, 0.0, 1.0), radius=0.1)
+PANEL = {"a": [[0, 0], [1, 0]], "b": [[1, 0], [1, 1], [0, 1]], "c": [[0, 1], [0, 0]]}
+
+
+def pattern() -> sn.Pattern:
+    """A pattern with a panel."""
+    made = sn.Pattern(0.5)
+    made.add_panel("front", PANEL)
+    return made
+
+
+method(sn.Pattern, "add_panel", pattern, name="back", edges=PANEL)
+method(sn.Pattern, "add_seam", pattern, first="front.a", second="front.c")
+method(sn.Pattern, "edge", pattern, name="front.b")
 method(sn.Scene, "add_cloth", EMPTY, mesh=CLOTH, velocity=(0.0, 0.0, 1.0), self_collision="particles")
+method(
+    sn.Scene, "add_cloth", EMPTY, "sewn", mesh=CLOTH, rest=CLOTH[0], maps={"mass": np.ones(9)},
+    sewing=[sn.ElasticBand([0, 1])],
+)  # fmt: skip
 method(sn.Scene, "add_rope", EMPTY, points=POINTS, self_collision=True)
 method(sn.Scene, "add_rod", EMPTY, points=POINTS, rest_curvature=(0.0, 0.0, 1.0), point_masses=0.1)
 method(sn.Scene, "add_soft_body", EMPTY, mesh=CUBE, velocity=(0.0, 0.0, 1.0))
@@ -310,6 +368,8 @@ method(sn.Scene, "add_soft_body", EMPTY, "seen", mesh=CUBE, visual=(CUBE[0], np.
 method(sn.Scene, "add_shape_matched", EMPTY, mesh_or_points=BLOCK, radius=0.1, clusters=[[0, 1, 2, 3], [4, 5, 6, 7]])
 method(sn.Scene, "add_shape_matched", EMPTY, "mesh", mesh_or_points=TETRAHEDRON, spacing=0.3)
 method(sn.Scene, "add_grains", EMPTY, shape_or_points=POINTS, radius=0.03)
+method(sn.Scene, "add_grains", EMPTY, "that turn", shape_or_points=POINTS, radius=0.03,
+       angular_velocity=(1.0, 0.0, 0.0), material=sn.GrainMaterial(rolling_friction=0.1))  # fmt: skip
 method(sn.Scene, "add_grains", EMPTY, "filled", shape_or_points=sn.Box((1, 1, 1)), radius=0.3, packing="lattice")
 method(sn.Scene, "add_fluid", EMPTY, shape_or_points=BLOCK, spacing=0.1, velocity=(0.0, 0.0, 1.0))
 method(sn.Scene, "add_fluid", EMPTY, "filled", shape_or_points=sn.Sphere(0.3), spacing=0.1, fill_to=0.1)
@@ -332,6 +392,7 @@ method(sn.Scene, "attach", bodies, "to a body", first=Of(lambda s: (s["rope"], 0
 method(sn.Scene, "attach", bodies, "of a body", first=named("a"), second=Of(lambda s: (s["rope"], 0)))
 method(sn.Scene, "add_volume", lambda: _closed(), handle=named("balloon"))
 method(sn.Scene, "add_force_field", EMPTY, function=push)
+method(sn.Scene, "add_moving_mesh", EMPTY, sequence=sn.MeshSequence([0.0], [CLOTH[0]], CLOTH[1]))
 method(sn.Scene, "add_collider", EMPTY, shape=sn.Sphere(1))
 method(sn.Scene, "add_collider", EMPTY, "moving", shape=sn.Sphere(1), motion=sn.Oscillation((0, 0, 0), (1, 0, 0), 1.0))
 method(sn.Scene, "ignore_contact", bodies, first=named("a"), second=named("floor"))
@@ -356,6 +417,20 @@ _JOINTS: dict[str, dict[str, Any]] = {
 for _kind, _options in _JOINTS.items():
     method(sn.Scene, "add_joint", bodies, _kind, kind=_kind, a=named("a"), b=named("c"),
            **{"anchor": (0.0, 0.0, 0.0), **_options})  # fmt: skip
+
+
+def hinged() -> sn.Scene:
+    """Two bodies on hinges."""
+    scene = bodies()
+    for name, place in (("a", (0.0, 0.0, 0.0)), ("c", (3.0, 0.0, 0.0))):
+        scene.add_joint("hinge", name, anchor=place, axis=(0, 1, 0), name=f"hinge_{name}")
+    return scene
+
+
+method(sn.Scene, "couple_joints", hinged, joint=named("hinge_a"), leader=named("hinge_c"), coefficients=(0.0, 2.0))
+method(sn.Scene, "add_tendon", hinged, joints={"hinge_a": 1.0, "hinge_c": -2.0}, limits=(-1.0, 1.0), rest_length=(0, 1),
+       motor=sn.Servo(0.5, 1.0))  # fmt: skip
+method(sn.Scene, "add_tendon", hinged, "path", path=[sn.Via(None, (9.0, 9.0, 0.0)), sn.Via("c", (3.0, 0.0, 0.0))])
 method(sn.Scene, "pin", chain, particles=[0, 1])
 method(sn.Scene, "__getitem__", chain, name="dust")
 
@@ -398,6 +473,7 @@ method(sn.Simulation, "drive", BODIES, joint=named("hinge"), motor=1.0)
 _add("JointHandle.drive", BODIES, lambda sim, **given: sim.scene["hinge"].drive(**given), {"motor": 1.0}, ("motor",))
 for _name in ("densities", "pressures"):
     method(sn.Simulation, _name, FLUIDS, fluid=named("water"))
+method(sn.Simulation, "angular_velocities", run_of(marbles), grains=named("marbles"))
 method(sn.Simulation, "fluid_surface", FLUIDS, handle=named("water"), resolution=0.5, smoothing=1)
 method(sn.Simulation, "sunk", FLUIDS, sink=named("drain"))
 method(sn.Simulation, "step", CHAIN, count=1)
@@ -419,6 +495,35 @@ for _name in ("positions", "velocities"):
 for _name in ("body_positions", "body_rotations", "body_velocities", "body_angular_velocities"):
     setter(State, _name, lambda: BODIES().state, Of(lambda state, n=_name: getattr(state, n).copy()))
 method(State, "restore", lambda: CHAIN().state, other=Of(lambda state: state.copy()))
+
+
+# --- many worlds ------------------------------------------------------------------------------------------------------
+
+
+def worlds_of(scene: Callable[[], sn.Scene]) -> Callable[[], sn.Worlds]:
+    """Two worlds that have not run yet."""
+    return lambda: sn.Worlds(scene(), 2, substeps=2, threads=1)
+
+
+WORLDS, DRIVEN = worlds_of(solids), worlds_of(bodies)
+_add("Worlds", lambda: None, lambda _, **given: sn.Worlds(**given),
+     lambda _: {"scene": chain(), "count": 2, "vary": {"dust.mass": [1.0, 2.0]}, "threads": 1, "on_divergence": "hold",
+                "substeps": 2}, ("scene", "count", "vary", "threads", "on_divergence", "substeps"))  # fmt: skip
+method(sn.Worlds, "step", worlds_of(chain), count=1, mask=[True, False])
+method(sn.Worlds, "reset", worlds_of(chain), mask=[0])
+method(sn.Worlds, "keep", worlds_of(chain), mask=[0])
+method(sn.Worlds, "restore", worlds_of(chain), state=Of(lambda worlds: worlds.world(0).state.copy()), mask=[1])
+for _name in ("positions", "velocities"):
+    method(sn.Worlds, _name, WORLDS, handle=named("cloth"))
+method(sn.Worlds, "world", worlds_of(chain), index=1)
+method(sn.Worlds, "drive", DRIVEN, joint=named("hinge"), motors=[1.0, 2.0], mask=[True, True])
+method(sn.Worlds, "joint_coordinates", DRIVEN, joints=["hinge"])
+method(sn.Worlds, "change", WORLDS, mask=[1], gravity=(0.0, -1.0, 0.0))
+method(sn.Worlds, "change_material", WORLDS, target=named("rope"), mask=[0, 1], stretch_compliance=[1e-3, 1e-4])
+for _name in ("positions", "velocities"):
+    setter(WorldStates, _name, lambda: WORLDS().state, Of(lambda state, n=_name: getattr(state, n).copy()))
+for _name in ("body_positions", "body_rotations", "body_velocities", "body_angular_velocities"):
+    setter(WorldStates, _name, lambda: DRIVEN().state, Of(lambda state, n=_name: getattr(state, n).copy()))
 
 
 def _closed() -> sn.Scene:

@@ -25,6 +25,7 @@ from border_values import VALUES, mutations
 
 import shinari as sn
 from shinari import check
+from shinari.api.worlds import WorldStates
 from shinari.io.run_reader import Cache
 from shinari.model.state import State
 from shinari.output.recorder import Recorder
@@ -46,9 +47,13 @@ UNFIT = {"Simulation.run": {"built-in function"}}
 # Steps that only the solver takes, records that only it makes, and what takes no argument from a user.
 NOT_CALLED = {
     "Grab.begin", "Grab.project", "State.take", "Recorder.record", "ForceMotor.drive", "Servo.drive",
-    "VelocityMotor.drive", "Scene.find", "Robot", "Shape",
+    "VelocityMotor.drive", "Scene.find", "Robot", "Shape", "Simulation.of_run", "State.show",
+    "State.on_device",  # no call is valid without a GPU
 }  # fmt: skip
-CLASSES = (sn.Scene, sn.Simulation, Handle, RodHandle, BodyHandle, JointHandle, Grab, State, Cache, Recorder)
+CLASSES = (
+    sn.Scene, sn.Simulation, sn.Worlds, WorldStates, Handle, RodHandle, BodyHandle, JointHandle, Grab, State, Cache,
+    Recorder,
+)  # fmt: skip
 
 
 class Fault(BaseException):
@@ -81,6 +86,10 @@ def fingerprint(subject: Any) -> Any:
             total.update(f"{name}{array.shape}".encode())
             total.update(array.tobytes())
         return subject.frame, subject.coloured, total.digest()
+    if isinstance(subject, sn.Worlds):
+        return fingerprint(subject.scene), [fingerprint(subject.world(k)) for k in range(len(subject))]
+    if isinstance(subject, WorldStates):
+        return [array.tobytes() for array in vars(subject)["_arrays"].values()]
     if isinstance(subject, Grab):
         return subject.target.tobytes(), subject.active
     scene = getattr(subject, "_scene", None)

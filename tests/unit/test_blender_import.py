@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_files_writers import LAYOUT, frame, write
 
-from shinari import blender_import as addon
+from shinari.blender import import_run as addon
 from shinari.geometry.motion import rotation_matrix
 from shinari.io.results import COLLIDER_COLOR, COLORS, DrawnPart, Layout
 from shinari.output.writers import open_writer

@@ -26,7 +26,7 @@ from shinari.io.scene_file import load_scene_file
 from shinari.verify.ledger import all_checks
 
 ROOT = Path(__file__).parents[2]
-GENERATED = ("gallery", "reference")  # made by the build of the documentation, from what other tests check
+GENERATED = ("gallery", "notebooks", "reference")  # made by the build of the documentation, from what other tests check
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",

@@ -365,7 +365,7 @@ def test_a_fluid_in_a_solid_or_in_a_cloth_is_warned_of() -> None:
 
 def test_filling_a_container_warns_of_nothing() -> None:
     scene = sn.Scene()
-    handle = scene.add_collider(cup())
+    handle = scene.add_collider(cup(inner=0.37, floor=0.13))
     scene.add_rigid_body(sn.Sphere(0.1), position=(0, 0.3, 0))
     scene.add_fluid(handle, spacing=0.04)
     assert build(scene) == []

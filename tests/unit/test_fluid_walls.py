@@ -1,5 +1,6 @@
 """Walls in the density of a fluid: lattices, gradients, edges and corners, thin plates, momentum, threads."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import trimesh
 import shinari as sn
 from shinari.compute import Program
 from shinari.compute.threads import processors
-from shinari.systems.fluid import boundary_points, walls
+from shinari.systems.fluid import boundary_points, thin_walls, walls
 from shinari.systems.fluid.smoothing import POLY6, SPIKY, SPLINE, Smoothing
 from shinari.systems.fluid.system import Fluid
 from shinari.systems.fluid.wall_kernels import Clearances
@@ -280,3 +281,17 @@ def test_forces_add_up_over_lists_that_are_made_anew(monkeypatch, module, bounda
     lasting, fresh = (poured(monkeypatch, module, "STRAY", stray, boundary) for stray in (module.STRAY, -1.0))
     assert np.abs(lasting[1]).max() > 0.1
     np.testing.assert_allclose(fresh[1], lasting[1], rtol=1e-3, atol=1e-3 * np.abs(lasting[1]).max())
+
+
+@pytest.mark.parametrize("thick", [1.0, 2.5, 3.0, 6.0])
+def test_a_warning_tells_of_walls_that_a_fluid_seeps_through(thick):
+    scene = sn.Scene()
+    fluid = scene.add_fluid(lattice(4, 4, 4), spacing=SPACING)
+    scene.add_collider(hollow_box(0.2, 0.2 + 2.0 * thick * SPACING), name="tank")
+    aside = scene.add_collider(hollow_box(0.2, 0.21), name="aside")
+    scene.ignore_contact(fluid, aside)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        thin_walls.warn_of_thin_walls(scene, scene.particle_objects)
+    assert len(told) == (1 if thick < 3.0 else 0)
+    assert all("'tank': its walls are" in str(each.message) for each in told)

@@ -261,7 +261,7 @@ def test_neighbours_of_a_detection_are_those_of_brute_force(precision):
         warnings.simplefilter("error")  # an overlap within one object is no mistake
         sim = sn.Simulation(scene, substeps=2, precision=precision, threads=1)
     pairs = family(sim)
-    pairs.begin(0.0, np.zeros(0))
+    run_recorded(pairs.record_begin)
     run_recorded(pairs.record_detect)
     bodies = pairs.detection.balls
     at = sim.state.x[bodies.particle, :3].astype(float)

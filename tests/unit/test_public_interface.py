@@ -190,10 +190,19 @@ def test_scene_files_and_registration(tmp_path) -> None:
     assert {"points", "parameters", "evaluate", "rest"} <= set(names)
 
 
+def test_options_of_a_sweep() -> None:
+    names = list(inspect.signature(sn.sweep).parameters)
+    assert names[:4] == ["base", "parameters", "measures", "folder"]
+    defaults = {"sample": None, "seed": 0, "on": "local", "threads": 1, "time_limit": None, "record": None}
+    found = options(sn.sweep)
+    assert {name: found[name].default for name in defaults} == defaults
+    assert {"column", "table", "rows", "failed", "counts"} <= set(dir(sn.Study))
+
+
 def test_errors() -> None:
     for error, builtin in (
         (sn.SceneError, ValueError), (sn.FileError, OSError), (sn.DivergenceError, ArithmeticError),
-        (sn.MissingExtraError, ImportError),
+        (sn.MissingExtraError, ImportError), (sn.SweepError, RuntimeError),
     ):  # fmt: skip
         assert issubclass(error, sn.ShinariError)
         assert issubclass(error, builtin)

@@ -438,3 +438,11 @@ def test_more_threads_than_the_machine_has():
         sim.step(3)
         results.append(sim.state.positions.copy())
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize(("name", "message"), [("positions", "needs a simulation with device='cuda'"), (3, "name")])
+def test_arrays_on_a_device_need_one(name, message):
+    scene = sn.Scene()
+    scene.add_particles([[0.0, 0.0, 0.0]])
+    with pytest.raises(sn.SceneError, match=message):
+        sn.Simulation(scene).state.on_device(name)

@@ -17,7 +17,7 @@ from shinari.systems.surface_contact import start_overlaps as start
 OVERLAP = re.compile(r"'(\w+)' and '(\w+)' overlap at the start, by ([\d.e+-]+) m at particle (\d+) of '(\w+)'; "
                      r"they are pushed apart at depenetration_speed")  # fmt: skip
 PIERCED = re.compile(
-    r"(\d+) edges pierce (\d+) triangles, one at particle (\d+) of '(\w+)'; (they|it) stays? entangled"
+    r"(\d+) edges pierce (\d+) triangles, one at particle (\d+) of '(\w+)'; (they are|it is) pulled apart"
 )
 
 

@@ -21,7 +21,7 @@ from shinari.solver.step import PHASES, record_step
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "shinari"
 HOP = re.compile(r"^\| (.+?) \| (.+?) \| .+ \| (?:machine|scene|step|substep) \|$", re.M)
-PYTHON = "begin", "end", "check"
+PYTHON = "follow_state", "begin", "end", "check"
 """Methods of a system that run as Python, around the program of a step."""
 
 

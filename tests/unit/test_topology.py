@@ -81,7 +81,7 @@ def test_grid_counts_directions_area_and_mass(nx, ny, diagonal):
     normals, areas = topology.face_normals_areas(vertices, faces)
     np.testing.assert_allclose(normals, np.broadcast_to([0.0, 1.0, 0.0], normals.shape), atol=1e-12)
     assert areas.sum() == pytest.approx(6.0, rel=1e-12)
-    assert topology.vertex_masses(vertices, faces, 0.2).sum() == pytest.approx(1.2, rel=1e-12)
+    assert topology.vertex_masses(areas, faces, 0.2, np.ones(len(vertices))).sum() == pytest.approx(1.2, rel=1e-12)
 
     edges, hinges, rim = topology.edges(faces), topology.hinges(faces), topology.boundary_edges(faces)
     assert len(vertices) - len(edges) + len(faces) == 1  # Euler

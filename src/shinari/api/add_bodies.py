@@ -13,6 +13,7 @@ from shinari.scene.body import Body
 from shinari.scene.contact_material import checked_contact_material
 from shinari.scene.contents import Contents
 from shinari.scene.handle import BodyHandle
+from shinari.scene.medium import Medium
 from shinari.shapes.base import Shape
 from shinari.shapes.compound import Compound, Piece
 from shinari.shapes.mass import MassProperties
@@ -47,6 +48,7 @@ def add_rigid_body(
     motion: Motion | None = None,
     visual: Any = None,
     color: Any = None,
+    medium: Medium | None = None,
     name: str | None = None,
 ) -> BodyHandle:
     """Add a rigid body.
@@ -78,6 +80,7 @@ def add_rigid_body(
             and it replaces `position` (and `rotation`).
         visual: A surface that is shown in place of the shape, given like a closed surface; it may be open.
         color: Red, green and blue of 0 to 1, in which it is drawn; None: by its place among the bodies.
+        medium: `Medium` that drags it, such as air; None: none. Wind and air of the scene act on particles alone.
         name: Name in messages and results.
 
     Raises:
@@ -120,6 +123,7 @@ def add_rigid_body(
         motion=motion,
         visual=None if visual is None else _visual(label, visual),
         color=None if color is None else _color(label, color),
+        medium=None if medium is None else check.kind(label, "medium", medium, Medium).checked(label),
     )
     handle = BodyHandle(scene, name, len(scene.bodies))
     scene.bodies.append(body)

@@ -31,6 +31,7 @@ def add_grains(
     position: Any = (0.0, 0.0, 0.0),
     rotation: Any = _NO_ROTATION,
     velocity: Any = None,
+    angular_velocity: Any = None,
     name: str | None = None,
 ) -> Handle:
     """Add grains: balls that keep off each other and rub.
@@ -48,6 +49,8 @@ def add_grains(
         position: Where the origin of the shape or of the points goes [m].
         rotation: Rotation about that origin, a unit quaternion w x y z.
         velocity: Velocity [m/s], (3,) or (N, 3) for the grains; None: at rest.
+        angular_velocity: Angular velocity [rad/s], (3,) or (N, 3), of grains whose material has a `rolling_friction`;
+            None: at rest.
         name: Name in messages and results.
 
     Raises:
@@ -65,6 +68,7 @@ def add_grains(
     points, radii = _places(label, shape_or_points, radius, spread, packing, random)
     points = scene._placed(label, points, position, rotation)
     masses = grain.density * 4.0 / 3.0 * np.pi * radii**3
+    spins = _spins(label, angular_velocity, grain, len(points))
     return scene._add_particle_object(
         ParticleObject(
             name,
@@ -76,8 +80,20 @@ def add_grains(
             surface_of(grain),
             self_collision="particles",
             material=grain,
+            angular_velocities=spins,
         )
     )
+
+
+def _spins(label: str, given: Any, grain: GrainMaterial, count: int) -> np.ndarray | None:
+    """Angular velocities of grains [rad/s], (N, 3); None where none are given."""
+    if given is None:
+        return None
+    if grain.rolling_friction is None:
+        raise SceneError(f"{label}: angular_velocity: these grains do not turn; give their material a rolling_friction")
+    shape = (3,) if check.dimensions(label, "angular_velocity", given) == 1 else (count, 3)
+    values = check.array(label, "angular_velocity", given, shape, most=check.FINITE)
+    return np.array(np.broadcast_to(values, (count, 3)))
 
 
 def _places(

@@ -222,7 +222,7 @@ def add_joint(
         max_force=_strength(label, "max_force", max_force),
         max_speed=_strength(label, "max_speed", max_speed),
     )
-    joint = replace(joint, drive=_drive(label, motor, joint))
+    joint = replace(joint, drive=_drive(label, motor, joint.max_force, joint.max_speed))
     handle = JointHandle(scene, name, len(scene.joints))
     scene.joints.append(joint)
     scene.handles[name] = handle
@@ -367,8 +367,8 @@ def _rest_length(label: str, start: float, given: Any, compliance: float, limite
     return {"rest_length": length}
 
 
-def _limits(label: str, field: str, value: Any, start: float) -> np.ndarray | None:
-    """Least and largest value, (2,), with the start between them; None as given."""
+def _limits(label: str, field: str, value: Any, start: float, quantity: str = "") -> np.ndarray | None:
+    """Least and largest value, (2,), with the start between them; None as given. Messages name the quantity."""
     if value is None:
         return None
     try:
@@ -381,7 +381,7 @@ def _limits(label: str, field: str, value: Any, start: float) -> np.ndarray | No
         raise SceneError(f"{label}: {field}: the lower, {low:g}, is above the upper, {high:g}")
     slack = 1e-9 * max(1.0, abs(start))
     if not low - slack <= start <= high + slack:
-        raise SceneError(f"{label}: {field}: it starts at {start:g}, outside {low:g} to {high:g}")
+        raise SceneError(f"{label}: {field}: it starts at {quantity}{start:g}, outside {low:g} to {high:g}")
     return np.array([low, high])
 
 
@@ -397,12 +397,12 @@ def _swing(label: str, value: Any, axes: tuple[np.ndarray, np.ndarray] | None) -
     return most
 
 
-def _drive(label: str, motor: Any, joint: Joint) -> Drive | None:
+def _drive(label: str, motor: Any, max_force: float, max_speed: float = np.inf) -> Drive | None:
     if motor is not None and not isinstance(motor, MOTORS):
         raise SceneError(f"{label}: motor: expected a VelocityMotor, a Servo or a ForceMotor, got {check.short(motor)}")
     if motor is None:
         return None
-    return within(motor.drive(label), joint.max_force, joint.max_speed)
+    return within(motor.drive(label), max_force, max_speed)
 
 
 def _strength(label: str, field: str, value: Any) -> float:

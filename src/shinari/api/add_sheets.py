@@ -71,6 +71,9 @@ def add_cloth(
     *,
     material: ClothMaterial | None = None,
     self_collision: bool | str = False,
+    rest: Any = None,
+    maps: Any = None,
+    sewing: Any = (),
     position: Any = (0.0, 0.0, 0.0),
     rotation: Any = _NO_ROTATION,
     velocity: Any = None,
@@ -79,26 +82,35 @@ def add_cloth(
     """Add a sheet; its vertices keep their count and order.
 
     Args:
-        mesh: `(vertices (V, 3) [m], faces (F, 3))`, an object with `vertices` and `faces` such as a trimesh, or
-            the path of a mesh file.
+        mesh: `(vertices (V, 3) [m], faces (F, 3))`, an object with `vertices` and `faces` such as a trimesh or a
+            `Pattern`, or the path of a mesh file.
         material: Its material; None: `ClothMaterial()`.
         self_collision: `"triangles"`: vertices keep off triangles and edges off edges, with continuous detection;
             `"particles"`: vertices keep off each other, which is cheaper and has no holes only when the thickness
             is about the length of an edge; False: it passes through itself.
+        rest: Shape without strain; None: that of the mesh. Another mesh with the same faces, as `mesh` or as vertices
+            (V, 3) [m]; or a plane, into which triangles are laid: texture coordinates in metres, (V, 2), or (F, 3, 2)
+            for the corners of all faces, or `"uv"` for those of the mesh file.
+        maps: Values at the vertices by name, each (V,) or the name of an attribute of the mesh file: `"pin"`, 1 fixes,
+            0 leaves free, w between holds with the stiffness w / (1 - w) / stretch_compliance [N/m]; `"thickness"`,
+            `"stiffness"` and `"mass"`, factors of those of the material. Between vertices they are linear.
+        sewing: Seams, fold lines and elastic bands: a list of `Seam`, `Fold` and `ElasticBand`.
         position: Where the origin of the mesh goes [m].
         rotation: Rotation of the mesh about its origin, a unit quaternion w x y z.
         velocity: Velocity [m/s], (3,) or (V, 3); None: at rest.
         name: Name in messages and results.
 
     Raises:
-        SceneError: The mesh cannot be a cloth; the message says which vertex, face or edge.
+        SceneError: The mesh cannot be a cloth; the message says which vertex, face or edge. Or its rest shape, a map
+            or a seam does not fit it.
         FileError: The mesh file cannot be read.
 
     Warns:
         SeamWarning: Vertices are there twice, so that the sheet comes apart.
     """
+    from shinari.api.tailoring import tailored
     from shinari.geometry.seams import warn_of_seams
-    from shinari.geometry.topology import check_mesh, hinges, vertex_masses
+    from shinari.geometry.topology import check_mesh, hinges
 
     name = scene._name("cloth", name)
     label = f"cloth {name!r}"
@@ -106,28 +118,32 @@ def add_cloth(
     modes = {"particles": "particles", "triangles": "triangles"}
     among = self_collision_mode(label, self_collision, modes)
     vertices, faces = check_mesh(*mesh_arrays(label, mesh), label)
-    warn_of_seams(label, vertices, faces)
-    if among is not None:
-        check_thickness(label, vertices, faces, cloth.thickness)
     if cloth.bend_stiffness > 0.0 or cloth.bend_model == "cross":
         hinges(faces, label)
-    masses = vertex_masses(vertices, faces, cloth.density)
+    made = tailored(label, mesh, vertices, faces, cloth, (rest, maps, sewing))
+    if made.tailoring is None or not len(made.tailoring.seams):
+        warn_of_seams(label, vertices, faces)
+    if among is not None:
+        check_thickness(label, vertices, faces, cloth.thickness * float(made.thickness.max()))
     vertices = scene._placed(label, vertices, position, rotation)
-    velocities = scene._velocities(label, velocity, masses)
-    return scene._add_particle_object(
+    velocities = scene._velocities(label, velocity, made.masses)
+    handle = scene._add_particle_object(
         ParticleObject(
             name,
             "cloth",
             vertices,
-            masses,
+            made.masses,
             velocities,
-            np.full(len(vertices), 0.5 * cloth.thickness),
+            0.5 * cloth.thickness * made.thickness,
             surface_of(cloth),
             among,
             faces,
             cloth,
+            tailoring=made.tailoring,
         )
     )
+    handle.pin(made.pinned)
+    return handle
 
 
 def add_rope(

@@ -33,7 +33,8 @@ def add_soft_body(
     Args:
         mesh: Tetrahedra, as `(vertices (V, 3) [m], tetrahedra (T, 4))` or the path of a file with tetrahedra; or a
             closed surface, as `(vertices, faces (F, 3))`, an object with both such as a trimesh, or the path of a
-            mesh file: it is filled with tetrahedra and then moves along as the visible surface.
+            mesh file: it is covered with tetrahedra and then moves along as the visible surface. Parts thinner
+            than a cell are thickened to one; the mass is that of the surface.
         material: Its material; None: `SoftMaterial()`.
         cell: Edge length of the lattice that fills a surface [m]; None: for about 10,000 tetrahedra.
         visual: Surface that is shown in place of the tetrahedra and moves with them, in the coordinates of the
@@ -61,9 +62,9 @@ def add_soft_body(
     label = f"soft body {name!r}"
     soft = given_material(label, material, SoftMaterial)
     among = self_collision_mode(label, self_collision, {"triangles": "triangles"})
-    vertices, tetrahedra, filled = solid_mesh(label, mesh, cell)
+    vertices, tetrahedra, filled, volume = solid_mesh(label, mesh, cell)
     seen = visual_of(label, visual, filled, vertices, tetrahedra)
-    masses = vertex_masses(vertices, tetrahedra, soft.density)
+    masses = vertex_masses(vertices, tetrahedra, volume * soft.density)
     faces = boundary_faces(tetrahedra)
     if among is not None:
         check_thickness(label, vertices, faces, soft.thickness)

@@ -127,7 +127,7 @@ class Changes:
         for k in chosen:
             obj = scene.particle_objects[k]
             material = changed_material(f"{obj.kind} {obj.name!r}", obj.material, changes)
-            scene.particle_objects[k] = replace(obj, material=material, surface=_surface(material))
+            scene.particle_objects[k] = replace(obj, material=material, surface=contact_material_of(material))
         table = self._run.rows().with_materials(scene, chosen)
         self._run.go_on(
             scene, with_materials(self._run.model, scene, chosen, self._run.settings, table), self._run.settings, {}
@@ -201,7 +201,7 @@ def changed_material(target: str, material: Material | None, changes: dict[str, 
         raise SceneError(f"{target}: {error}") from None
 
 
-def _surface(material: Material) -> ContactMaterial:
+def contact_material_of(material: Material) -> ContactMaterial:
     """How a material behaves in contact; a fluid sticks no better than it slides."""
     static = getattr(material, "static_friction", None)
     return ContactMaterial(

@@ -1,4 +1,4 @@
-"""The query `Simulation.contacts`: the contact impulses of all systems, see `collision.report`, as a user sees them."""
+"""Queries about contacts: the contact impulses of all systems, see `collision.report`, as a user sees them."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,33 @@ import numpy as np
 from shinari.collision.report import ContactImpulses, Contacts
 from shinari.model.model import Model
 from shinari.model.state import State
+from shinari.solver.run import Run
+
+
+class ContactQueries:
+    """Contacts of a simulation.
+
+    Args:
+        run: The scene that runs.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def contacts(self) -> Contacts:
+        """Active contacts of the last step that this simulation took: points, normals, forces, objects."""
+        run, systems = self._run, self._run.bound.systems
+        contact_impulses = ContactImpulses.joined(
+            [found for system in systems if (found := system.contact_impulses()) is not None]
+        )
+        contacts = contacts_of_step(contact_impulses, run.model, run.state, run.settings.dt)
+        return joined([contacts, *(found for system in systems if (found := system.contacts()) is not None)])
+
+    def force_on(self, name: str) -> np.ndarray:
+        """Sum of the contact forces on an object, a body or a collider [N], (3,)."""
+        contacts = self.contacts()
+        on, back = contacts.first == name, contacts.second == name
+        return contacts.forces[on].sum(axis=0) - contacts.forces[back].sum(axis=0)
 
 
 def contacts_of_step(contact_impulses: ContactImpulses, model: Model, state: State, dt: float) -> Contacts:

@@ -7,10 +7,12 @@ from shinari.api import add_fluids as fluids
 from shinari.api import add_grains as grains
 from shinari.api import add_joints as joints
 from shinari.api import add_lumps as lumps
+from shinari.api import add_meshes as meshes
 from shinari.api import add_rods as rods
 from shinari.api import add_rows as rows
 from shinari.api import add_sheets as sheets
 from shinari.api import add_soft as soft
+from shinari.api import add_tendons as tendons
 from shinari.scene.contents import Contents
 
 
@@ -41,7 +43,10 @@ class Scene(Contents):
     attach = rows.attach
     add_volume = rows.add_volume
     add_force_field = rows.add_force_field
+    add_moving_mesh = meshes.add_moving_mesh
     add_collider = colliders.add_collider
     ignore_contact = colliders.ignore_contact
     add_rigid_body = bodies.add_rigid_body
     add_joint = joints.add_joint
+    add_tendon = tendons.add_tendon
+    couple_joints = tendons.couple_joints

@@ -12,11 +12,10 @@ import numpy as np
 from shinari import check
 from shinari.api import storage
 from shinari.api.changes import Changes
-from shinari.api.contact_queries import contacts_of_step, joined
+from shinari.api.contact_queries import ContactQueries
 from shinari.api.pins import Pins
 from shinari.api.scene import Scene
-from shinari.api.visual_surfaces import vertices_now
-from shinari.collision.report import ContactImpulses, Contacts
+from shinari.api.visual_surfaces import surface_now
 from shinari.errors import SceneError
 from shinari.model.model import Model
 from shinari.model.settings import Settings
@@ -30,9 +29,9 @@ from shinari.solver.diagnostics import Energy, Measured, Residual
 from shinari.solver.profile import Profile
 from shinari.solver.run import Run
 from shinari.systems.colliders.system import poses_at
-from shinari.systems.failure.tearing import elements_left, faces_left, shown_left
 from shinari.systems.fluid.queries import FluidQueries
 from shinari.systems.grabs.queries import Grab, Grabs
+from shinari.systems.grains.queries import GrainQueries
 from shinari.systems.rigid.queries import BodyQueries
 from shinari.systems.rods.queries import RodQueries
 from shinari.systems.volume.queries import VolumeQueries
@@ -60,9 +59,9 @@ class Simulation:
         substeps: Substeps of a step; more of them make stiff objects stiffer (Macklin et al. 2019).
         iterations: Iterations of the solver in each substep.
         method: `"xpbd"` (compliances in physical units) or `"pbd"` (stiffnesses 0 to 1).
-        sweep: `"gauss-seidel"` (coloured), `"jacobi"` (one relaxation factor, keeps momentum), `"jacobi-averaged"`
-            (each particle by its number of rows: keeps neither momentum nor the static forces of the compliances) or
-            `"chebyshev"` (Jacobi, accelerated from its fourth iteration on).
+        sweep: How rows, constraints between a few points, are visited: `"gauss-seidel"` (coloured), `"jacobi"` (one
+            relaxation factor, keeps momentum), `"jacobi-averaged"` (each particle by its number of rows: keeps neither
+            momentum nor the static forces of compliances) or `"chebyshev"` (Jacobi, accelerated from its fourth on).
         precision: `"float32"` or `"float64"`.
         threads: Threads to use; None: as many as pay. The result does not depend on it.
         stiffness_mode: With `"pbd"`, `"per-step"` makes stiffness independent of the iterations, `"raw"` does not.
@@ -79,8 +78,12 @@ class Simulation:
         sleep: Rigid bodies that have been at rest for half a second are not simulated until something comes: before it
             touches them they go on from the same poses and forces.
         sleeping: Old name of `sleep`.
+        device: `"cpu"`, or `"cuda"` for an NVIDIA GPU, which needs the extra [cuda]. Arrays of the state are fetched
+            when `state` is asked for them: ask again after a step.
 
     Raises:
+        MissingExtraError: `device="cuda"` without numba-cuda.
+        DeviceError: `device="cuda"` without a driver or a GPU.
         SceneError: A setting or the scene is unusable; the message names the object and the field.
 
     Warns:
@@ -107,6 +110,7 @@ class Simulation:
         rigid_solver: str = "auto",
         sleep: bool = True,
         sleeping: bool | None = None,
+        device: str = "cpu",
     ) -> None:
         check.kind("simulation", "scene", scene, Scene)
         self.scene = scene
@@ -125,13 +129,21 @@ class Simulation:
             hierarchy=hierarchy,
             contact_detection=contact_detection,
             rigid_solver=rigid_solver,
-            sleep=sleep if sleeping is None else check.choice("simulation", "sleeping", sleeping, (True, False)),
+            sleep=sleep if sleeping is None else check.flag("simulation", "sleeping", sleeping),
+            device=device,
         )
         self._run = Run(scene, settings, build_model(scene, settings))
         for system in self.model.systems:
             system.warn(scene, self.model)
         self._left_over = 0.0
         set_simulation(scene, self)
+
+    @classmethod
+    def of_run(cls, scene: Scene, run: Run) -> "Simulation":
+        """The simulation of a run that exists: one of many worlds."""
+        simulation = cls.__new__(cls)
+        simulation.scene, simulation._run, simulation._left_over = scene, run, 0.0
+        return simulation
 
     @property
     def described(self) -> Scene:
@@ -177,6 +189,14 @@ class Simulation:
         return VolumeQueries(self._run)
 
     @property
+    def _grains(self) -> GrainQueries:
+        return GrainQueries(self._run)
+
+    @property
+    def _contact_queries(self) -> ContactQueries:
+        return ContactQueries(self._run)
+
+    @property
     def _changes(self) -> Changes:
         return Changes(self._run)
 
@@ -211,6 +231,8 @@ class Simulation:
     fluid_surface = forward("fluids", FluidQueries.surface)
     pressure = forward("volumes", VolumeQueries.pressure)
     volume = forward("volumes", VolumeQueries.volume)
+    angular_velocities = forward("_grains", GrainQueries.angular_velocities)
+    contacts = forward("_contact_queries", ContactQueries.contacts)
     grab = forward("_grab_queries", Grabs.grab)
     pin = forward("_pins", Pins.pin)
     unpin = forward("_pins", Pins.unpin)
@@ -354,14 +376,7 @@ class Simulation:
         known = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
         if isinstance(known, BodyHandle):
             return self.body_surface(known)
-        particles, number = self._run.particles_of(known), self._run.object_index(known)
-        obj, left = self.scene.particle_objects[number], elements_left(self.model, self.state, number)
-        if obj.visual is not None:
-            members = range(particles.start, particles.stop)
-            return vertices_now(obj.visual, self.model, self.state, members, self.threads), shown_left(obj, left)
-        if obj.faces is None:
-            raise SceneError(f"surface: handle: {obj.name!r} is made of {obj.kind} and has no triangles")
-        return self.state.positions[particles].copy(), np.array(faces_left(obj, left))
+        return surface_now(self._run, known)
 
     def energy(self) -> Energy:
         """Kinetic, gravitational and elastic energy [J], their sum, and the work done from outside; see `Energy`.
@@ -414,9 +429,7 @@ class Simulation:
             -lambda / h^2, (M,) [N] for a distance: positive where the row pulls its points together. (M, rows) for
             rows that are solved as a system: an attachment gives the force with which the particle pulls at its
             target, so a hanging weight reads (0, -m g, 0). Of a joint `.force` (3,) [N] and `.torque` (3,) [N m] on
-            its second body, world axes. For an object, a body or a collider the sum of its contact forces, (3,) [N],
-            see
-            `contacts`.
+            its second body, world axes. Of an object, a body or a collider the sum of its `contacts`, (3,) [N].
 
         Raises:
             SceneError: The scene has no such rows or no such object.
@@ -429,19 +442,8 @@ class Simulation:
             return self.joint_load(of)
         if not isinstance(of, str):
             of = self.scene.find("forces", "of", of, Handle, ColliderHandle, BodyHandle)
-            contacts = self.contacts()
-            on, back = contacts.first == of.name, contacts.second == of.name
-            return contacts.forces[on].sum(axis=0) - contacts.forces[back].sum(axis=0)
+            return self._contact_queries.force_on(of.name)
         return self._run.diagnostics.forces(self.state, of)
-
-    def contacts(self) -> Contacts:
-        """Active contacts of the last step that this simulation took: points, normals, forces, objects."""
-        systems = self._bound.systems
-        contact_impulses = ContactImpulses.joined(
-            [found for system in systems if (found := system.contact_impulses()) is not None]
-        )
-        contacts = contacts_of_step(contact_impulses, self.model, self.state, self.settings.dt)
-        return joined([contacts, *(found for system in systems if (found := system.contacts()) is not None)])
 
     def strains(self, of: str = "distance") -> np.ndarray:
         """Strain C / rest value of each row of a type, (M,), in the order in which they were added.

@@ -15,7 +15,7 @@ Surface = tuple[np.ndarray, np.ndarray]
 """Vertices [m], (V, 3), and faces, (F, 3)."""
 
 
-def solid_mesh(label: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, np.ndarray, Surface | None]:
+def solid_mesh(label: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, np.ndarray, Surface | None, float]:
     """Tetrahedra of a solid.
 
     Args:
@@ -24,7 +24,8 @@ def solid_mesh(label: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, n
         cell: Size of the tetrahedra that fill a surface [m].
 
     Returns:
-        Vertices [m], (N, 3), tetrahedra, (T, 4), and the surface that was filled with them, if one was.
+        Vertices [m], (N, 3), tetrahedra, (T, 4), the surface that was filled with them, if one was, and the volume of
+        the body over that of the tetrahedra: these are thicker where they cover thin parts.
 
     Raises:
         SceneError: It is neither, or the tetrahedra cannot be simulated, or the surface cannot be filled.
@@ -34,15 +35,16 @@ def solid_mesh(label: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, n
     if np.ndim(cells) == 2 and np.shape(cells)[1] == 4:
         if cell is not None:
             raise SceneError(f"{label}: cell: is the size of tetrahedra that fill a surface, but tetrahedra were given")
-        return *check_tetrahedra(vertices, cells, label), None
+        return *check_tetrahedra(vertices, cells, label), None, 1.0
     if np.ndim(cells) != 2 or np.shape(cells)[1] != 3:
         raise SceneError(
             f"{label}: mesh: expected tetrahedra of shape (T, 4) or faces of shape (F, 3), got {np.shape(cells)}"
         )
     from shinari.geometry.tetrahedra.fill import tetrahedralize  # it brings the compiler
 
-    filled = tetrahedralize(vertices, cells, cell=cell, label=label)
-    return filled.vertices, filled.tetrahedra, (np.asarray(vertices, np.float64), np.asarray(cells, np.int64))
+    filled = tetrahedralize(vertices, cells, cell=cell, covers=True, label=label)
+    surface = np.asarray(vertices, np.float64), np.asarray(cells, np.int64)
+    return filled.vertices, filled.tetrahedra, surface, 1.0 / (1.0 - filled.missing)
 
 
 def visual_of(

@@ -1,13 +1,33 @@
-"""Where the surfaces are that are shown in place of the particles of an object."""
+"""Surfaces of objects as they are shown: own triangles, or surfaces in place of the particles."""
 
 import numpy as np
 
+from shinari.errors import SceneError
 from shinari.geometry.embedded_surface import EmbeddedSurface
 from shinari.geometry.skinning import blend
 from shinari.model.model import Model
 from shinari.model.state import State
 from shinari.scene.cluster_surface import ClusterSurface
+from shinari.scene.handle import Handle
 from shinari.scene.visual import Visual
+from shinari.solver.run import Run
+from shinari.systems.failure.tearing import elements_left, faces_left, shown_left
+
+
+def surface_now(run: Run, handle: Handle) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices [m], (V, 3), and faces, (F, 3), of an object with particles, copies; torn elements are left out.
+
+    Raises:
+        SceneError: It has no surface.
+    """
+    particles, number = run.particles_of(handle), run.object_index(handle)
+    obj, left = run.scene.particle_objects[number], elements_left(run.model, run.state, number)
+    if obj.visual is not None:
+        members = range(particles.start, particles.stop)
+        return vertices_now(obj.visual, run.model, run.state, members, run.threads), shown_left(obj, left)
+    if obj.faces is None:
+        raise SceneError(f"surface: handle: {obj.name!r} is made of {obj.kind} and has no triangles")
+    return run.state.positions[particles].copy(), np.array(faces_left(obj, left))
 
 
 def vertices_now(visual: Visual, model: Model, state: State, particles: range, threads: int) -> np.ndarray:

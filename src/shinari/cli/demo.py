@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from shinari.check import short
+from shinari.check import names, short
 from shinari.errors import SceneError
 from shinari.io.scene_file import DEFAULT, demo_scenes
 
@@ -47,7 +47,7 @@ def demo(
         _list(scenes, json)
         return None
     if name not in scenes:
-        raise SceneError(f"demo: name: {short(name)} is unknown; known are {', '.join(scenes)}")
+        raise SceneError(f"demo: name: {short(name)} is unknown; known are {names(scenes, near=name, most=20)}")
     outputs = output or [Path("out") / f"{name}{suffix}" for suffix in default_formats()]
     print(f"shinari: running {scenes[name]}", file=sys.stderr)
     return run(scenes[name], output=outputs, duration=duration, threads=threads, json=json, quiet=quiet)

@@ -15,7 +15,8 @@ from cyclopts import Parameter
 EXTRAS = {"cache": ("h5py", "h5py"), "usd": ("pxr", "usd-core"), "view": ("viser", "viser"),
           "plot": ("matplotlib", "matplotlib"), "render": ("pyvista", "pyvista"), "mesh": ("meshio", "meshio"),
           "tet": ("pytetwild", "pytetwild"), "robot": ("mujoco", "mujoco"),
-          "surface": ("pysplashsurf", "pysplashsurf")}  # fmt: skip
+          "surface": ("pysplashsurf", "pysplashsurf"), "cluster": ("distributed", "distributed"),
+          "gym": ("gymnasium", "gymnasium"), "cuda": ("numba_cuda", "numba-cuda")}  # fmt: skip
 """Module and distribution of each extra, the first one of those that it has."""
 
 
@@ -44,6 +45,7 @@ def look() -> tuple[dict[str, Any], list[str]]:
 
     import shinari
     from shinari.compute import object_files
+    from shinari.compute.cuda.api import status
     from shinari.compute.threads import processors
 
     warnings = []
@@ -65,6 +67,7 @@ def look() -> tuple[dict[str, Any], list[str]]:
         "numba": version("numba"),
         "threads": processors(),
         "processors": os.cpu_count(),
+        "gpu": status(),
         "kernel_target": object_files.processor(),
         "kernel_cache": str(folder),
         "cached_kernels": f"{count} files, {size / 1e6:.1f} MB",

@@ -12,11 +12,11 @@ from shinari.scene.body import WORLD
 
 
 def info(*paths: Path, json: Annotated[bool, Parameter(negative=())] = False) -> None:
-    """Say what is in scene files, robots, meshes, results or checkpoints.
+    """Say what is in scene files, robots, meshes, tetrahedra, results or checkpoints.
 
     Args:
-        paths: .toml scene; .urdf or .xml robot; .obj .ply .stl .gltf .glb mesh; .npz or .vtkhdf result, or the .npy
-            that a killed run has left; checkpoint.
+        paths: .toml scene; .urdf or .xml robot; .obj .ply .stl .gltf .glb mesh; .node .ele .msh .vtk .vtu
+            tetrahedra; .npz or .vtkhdf result, or the .npy that a killed run has left; checkpoint.
         json: Print it as JSON, a line for each file.
     """
     if not paths:
@@ -41,6 +41,7 @@ def describe(path: Path) -> dict[str, Any]:
         SceneError: It is a scene file that cannot be a scene.
     """
     from shinari.geometry.files.meshes import EXTENSIONS
+    from shinari.geometry.files.tetra_files import EXTENSIONS as TETRAHEDRA
 
     suffix = check.path("info", "path", path).suffix.lower()
     if not path.exists():
@@ -53,13 +54,15 @@ def describe(path: Path) -> dict[str, Any]:
         return _robot(path)
     if suffix in EXTENSIONS:
         return _mesh(path)
+    if suffix in TETRAHEDRA:
+        return _tetrahedra(path)
     if suffix in (".npz", ".npy"):
         return _result(path)
     with path.open("rb") as stream:
         head = stream.read(4)
     if head == b"\x89HDF" or suffix in (".vtkhdf", ".hdf", ".h5", ".hdf5"):
         return _hdf5(path)
-    known = ", ".join((".toml", ".urdf", ".xml", *EXTENSIONS, ".npz", ".vtkhdf"))
+    known = ", ".join((".toml", ".urdf", ".xml", *EXTENSIONS, *TETRAHEDRA, ".npz", ".vtkhdf"))
     raise FileError(f"{path}: unknown kind of file {check.short(suffix)}, expected one of {known}")
 
 
@@ -108,7 +111,7 @@ def _robot(path: Path) -> dict[str, Any]:
         "mass": sum(body.mass for body in scene.bodies),
         "bodies": {name: _body(body) for name, body in bodies.items()},
         "joints": {name: _moving(handle) for name, handle in robot.joints.items()},
-        "actuators": {name: " and ".join(actuator.joints) for name, actuator in robot.actuators.items()},
+        "actuators": {name: actuator.target for name, actuator in robot.actuators.items()},
         "poses": list(robot.poses),
         "colliders": list(robot.colliders),
         "skipped": robot.skipped,
@@ -187,6 +190,28 @@ def _mesh(path: Path) -> dict[str, Any]:
         "shortest_edge": float(lengths.min()),
         "mean_edge": float(lengths.mean()),
         "longest_edge": float(lengths.max()),
+    }
+
+
+def _tetrahedra(path: Path) -> dict[str, Any]:
+    from shinari.geometry.files.tetra_files import read_tetrahedra
+    from shinari.geometry.tetrahedra.check import boundary_faces, longest_edges, pieces
+    from shinari.geometry.tetrahedra.quality import measure_quality
+
+    vertices, tetrahedra = read_tetrahedra(path)
+    quality, lengths = measure_quality(vertices, tetrahedra), longest_edges(vertices, tetrahedra)
+    return {
+        "kind": "tetrahedra",
+        "vertices": len(vertices),
+        "tetrahedra": len(tetrahedra),
+        "triangles_of_the_boundary": len(boundary_faces(tetrahedra)),
+        "pieces": int(pieces(tetrahedra).max()) + 1,
+        "lower_corner": vertices.min(axis=0).round(6).tolist(),
+        "upper_corner": vertices.max(axis=0).round(6).tolist(),
+        "volume": quality.volume,
+        "worst_shape": float(quality.shape.min()),
+        "mean_shape": float(quality.shape.mean()),
+        "mean_of_the_longest_edges": float(lengths.mean()),
     }
 
 

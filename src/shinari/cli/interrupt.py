@@ -10,7 +10,7 @@ from types import FrameType
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Within the block Ctrl-C and SIGTERM only set a flag; a second one interrupts at once.
+    """Within the block Ctrl-C and SIGTERM (on Windows Ctrl-Break) only set a flag; a second one interrupts at once.
 
     Yields:
         A function that says whether the flag is set.
@@ -27,7 +27,9 @@ def interruptible() -> Iterator[Callable[[], bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if sys.platform == "win32":
+        numbers.append(signal.SIGBREAK)  # what a program that is no terminal can send
     before = [signal.signal(number, ask) for number in numbers]
     try:
         yield lambda: asked

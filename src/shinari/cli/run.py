@@ -36,6 +36,7 @@ def run(  # noqa: PLR0913  options of the command
     resume: Path | None = None,
     surface: Annotated[bool, _Flag] = False,
     profile: Annotated[bool, _Flag] = False,
+    progress: Annotated[bool, _Flag] = False,
     json: Annotated[bool, _Flag] = False,
     quiet: Annotated[bool, _Flag] = False,
 ) -> int:
@@ -62,6 +63,7 @@ def run(  # noqa: PLR0913  options of the command
         resume: Checkpoint to go on from; its settings hold.
         surface: Draw fluids by their surface, not their particles, in .ply, .usdc, .usda, .html, pictures and videos.
         profile: Print where the time went: by system, phase and kernel.
+        progress: Print lines of JSON on standard output for another program: `step`, `steps`, `seconds_left`.
         json: Print a summary as JSON on standard output.
         quiet: No progress bar, and nothing about compiling.
     """
@@ -94,6 +96,7 @@ def run(  # noqa: PLR0913  options of the command
             checkpoint=checkpoint,
             checkpoint_every=check.number("run", "checkpoint_every", checkpoint_every, least=0.0),
             quiet=quiet or json,
+            lines=progress,
             surface=surface,
         )
     if profile:

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,6 +17,8 @@ from shinari.output.recorder import Recorder
 from shinari.partial_files import check_target
 from shinari.view.render import watched
 
+LOOK, LONG = 3.0, 60.0
+"""Time after which the length of a run is told, where it has longer than this to go [s]."""
 HOW_TO_LOOK = {
     ".html": "open it in a browser",
     ".npz": "numpy.load(path)['positions'], (frames, points, 3)",
@@ -78,6 +80,7 @@ def execute(
     checkpoint_every: float = 10.0,
     quiet: bool = False,
     surface: bool = False,
+    lines: bool = False,
 ) -> Report:
     """Run until a time, write frames, and keep what there is when the run is stopped or diverges.
 
@@ -92,6 +95,7 @@ def execute(
         checkpoint_every: Time between two checkpoints of a run [s of real time].
         quiet: No progress bar.
         surface: Draw fluids by their surface.
+        lines: Print the progress as lines of JSON on standard output, without a bar.
 
     Raises:
         ShinariError: A file cannot be written.
@@ -104,10 +108,10 @@ def execute(
     begun = time.perf_counter()
     recorder = Recorder(simulation, outputs, frames_per_second=frames_per_second, title=title, surface=surface)
     try:
-        with drawing(quiet) as tell_drawn, watched(tell_drawn), recorder:
+        with drawing(quiet or lines) as tell_drawn, watched(tell_drawn), recorder:
             recorder.plan(total - first)
             recorder.record()
-            with interruptible() as stopped, _progress(total, first, quiet) as advance:
+            with interruptible() as stopped, _progress(total, first, quiet, lines) as advance:
                 while simulation.state.frame < total and not stopped():
                     simulation.step()
                     recorder.record()
@@ -188,10 +192,13 @@ class _Saver:
 
 
 @contextmanager
-def _progress(total: int, first: int, quiet: bool) -> Iterator[Any]:
-    """A bar with the steps per second and the time left, on a terminal; gives a function that takes the frame."""
+def _progress(total: int, first: int, quiet: bool, lines: bool) -> Iterator[Any]:
+    """A bar with the time left, on a terminal, or lines of JSON; gives a function that takes the frame."""
+    if lines:
+        yield _lines(total, first)
+        return
     if quiet or not sys.stderr.isatty():
-        yield lambda frame: None
+        yield (lambda frame: None) if quiet else _expected(total, first)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -209,6 +216,40 @@ def _progress(total: int, first: int, quiet: bool) -> Iterator[Any]:
                 bar.update(task, completed=frame, rate=f"{(frame - first) / (now - begun):.0f} steps/s, left")
 
         yield advance
+
+
+def _expected(total: int, first: int) -> Callable[[int], None]:
+    """Tells the expected time of a long run once, after its first seconds, where there is no bar."""
+    begun = time.perf_counter()
+    told = False
+
+    def advance(frame: int) -> None:
+        nonlocal told
+        past = time.perf_counter() - begun
+        if told or past < LOOK:
+            return
+        told = True
+        left = past * (total - frame) / (frame - first)
+        if left > LONG:
+            print(f"shinari: {total - frame} steps to go, about {left / 60.0:.0f} min", file=sys.stderr, flush=True)
+
+    return advance
+
+
+def _lines(total: int, first: int) -> Callable[[int], None]:
+    """Prints the progress as lines of JSON on standard output, at most ten in a second."""
+    begun = last = time.perf_counter()
+    print(json.dumps({"step": first, "steps": total, "seconds_left": None}), flush=True)
+
+    def advance(frame: int) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if now - last > 0.1 or frame == total:
+            last = now
+            left = (now - begun) * (total - frame) / (frame - first)
+            print(json.dumps({"step": frame, "steps": total, "seconds_left": round(left, 1)}), flush=True)
+
+    return advance
 
 
 @contextmanager

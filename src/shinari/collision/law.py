@@ -201,6 +201,25 @@ def rebound(restitution, approach, now, slow):
 
 
 @steady
+def rebound_within(restitution, approach, gap, pull, h):
+    """Speed along the normal after an impact at its time within the substep [m/s].
+
+    A velocity belongs to the middle of its substep. An impact at the part s of the path takes place at the speed
+    v + (s - 1/2) g h, v the approach of the prediction. It leaves e times that, and gravity takes (1/2 - s) g h until
+    the middle. A free fall between impacts with e = 1 then keeps its energy whatever s is.
+
+    Args:
+        restitution: e.
+        approach: Normal velocity of the prediction, negative [m/s].
+        gap: At the start of the substep [m].
+        pull: Change of the normal velocity by gravity in the substep, g h [m/s].
+        h: Substep [s].
+    """
+    part = min(max(-gap / (approach * h), 0.0), 1.0)
+    return max(-restitution * approach - (1.0 + restitution) * (part - 0.5) * pull, 0.0)
+
+
+@steady
 def bounce_distance(restitution, approach, gap, h):
     """How far from the surface an impact ends a substep [m]: e times the rest of the path behind it."""
     return max(restitution * (-approach * h - max(gap, ZERO)), ZERO)

@@ -4,7 +4,7 @@ records   named arrays with fixed row shapes, units and meanings
 kernels   `@kernel` (one item), `@function` (part of its callers), `@shared` (compiled once)
 program   launches, loops and conditions, recorded once and replayed by compiled code on all threads
 cache     object files named by what they are made of
-backend   everything that touches Numba and llvmlite
+backend   everything that touches Numba and llvmlite; `record_types` types records for it and for numba-cuda
 """
 
 from shinari.compute.kernels import Kernel, function, kernel, shared

@@ -25,7 +25,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
 from numba.core.errors import NumbaError, TypingError
-from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, signature
+from numba.core.typing.templates import AbstractTemplate, signature
 from numba.core.typing.typeof import typeof_impl
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
@@ -34,14 +34,13 @@ from shinari.compute import bounds, primitives
 from shinari.compute import object_files as objects
 from shinari.compute.entries import entry
 from shinari.compute.kernels import CompileError, Function, Kernel, Native, Shared
-from shinari.compute.records import Record, View, concrete
+from shinari.compute.record_types import Compiler, RecordTypes
 
 # Numba does not declare the types of these.
 types: Any = numba.core.types
 lowering: Any = numba.core.imputils.builtin_registry
 lower_getattr_generic: Any = numba.core.imputils.lower_getattr_generic
 cpu_target: Any = numba.core.registry.cpu_target
-typing: Any = numba.core.typing.templates.builtin_registry
 
 I64 = ir.IntType(64)
 WORDS = 16
@@ -51,43 +50,18 @@ OURS = "shinari: "
 # ---- types ----
 
 
-class RecordType(types.Type):
-    """A record: a pointer to its table of addresses."""
-
-    def __init__(self, cls: type[Record], precision: type) -> None:
-        self.cls, self.precision = cls, precision
-        # records of one name and different fields are different types
-        fields = ", ".join(f"{name}: {concrete(f.dtype, precision)}{f.shape}" for name, f in cls.fields.items())
-        super().__init__(f"{cls.__module__}.{cls.__qualname__}({'ragged: ' * cls.ragged}{fields})")
-
-    def field(self, name: str) -> "ViewType":
-        """Type of a field."""
-        declared = self.cls.fields[name]
-        return ViewType(concrete(declared.dtype, self.precision), declared.shape)
+def _refuse(message: str) -> None:
+    raise TypingError(OURS + message)
 
 
-class ViewType(types.Type):
-    """Rows of a fixed shape in memory: a pointer to the first."""
-
-    def __init__(self, dtype: np.dtype, shape: tuple[int, ...]) -> None:
-        self.dtype, self.shape = from_dtype(dtype), shape
-        super().__init__(f"View({self.dtype}, {shape})")
-
-    def item(self, indices: int) -> Any:
-        """Type of `view[i, ...]` with so many indices; None when there are too many."""
-        rank = len(self.shape)
-        if indices > rank + 1:
-            return None
-        if indices == rank + 1:
-            return self.dtype
-        if indices == rank:
-            return types.UniTuple(self.dtype, self.shape[-1])
-        return ViewType(np.dtype(str(self.dtype)), self.shape[indices:])
+RECORDS = RecordTypes(Compiler(types, numba.core.typing.templates, lowering, from_dtype, _refuse))
+RecordType, ViewType, numba_type, _indices = RECORDS.record, RECORDS.view, RECORDS.of, RECORDS.indices
+_primitive = RECORDS.primitive
 
 
 @register_default(RecordType)
 class _RecordModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: RecordType) -> None:
+    def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, I64.as_pointer())
 
 
@@ -95,7 +69,7 @@ class _RecordModel(models.PrimitiveModel):
 class _ViewModel(models.StructModel if bounds.CHECKED else models.PrimitiveModel):  # type: ignore[misc]
     """A pointer; with bounds checks also the number of rows."""
 
-    def __init__(self, manager: Any, kind: ViewType) -> None:
+    def __init__(self, manager: Any, kind: Any) -> None:
         pointer = types.CPointer(kind.dtype)
         if bounds.CHECKED:
             super().__init__(manager, kind, [("pointer", pointer), ("rows", types.int64)])
@@ -103,7 +77,7 @@ class _ViewModel(models.StructModel if bounds.CHECKED else models.PrimitiveModel
             super().__init__(manager, kind, manager.lookup(kind.dtype).get_data_type().as_pointer())
 
 
-def _make_view(context: Any, builder: Any, kind: ViewType, pointer: Any, rows: Any) -> Any:
+def _make_view(context: Any, builder: Any, kind: Any, pointer: Any, rows: Any) -> Any:
     if not bounds.CHECKED:
         return pointer
     view = cgutils.create_struct_proxy(kind)(context, builder)
@@ -111,33 +85,8 @@ def _make_view(context: Any, builder: Any, kind: ViewType, pointer: Any, rows: A
     return view._getvalue()
 
 
-def numba_type(kind: Any, precision: type) -> Any:
-    """Numba's type for a declared one."""
-    if kind is None:
-        return types.void
-    if isinstance(kind, tuple):
-        return types.Tuple([numba_type(item, precision) for item in kind])
-    if isinstance(kind, View):
-        return ViewType(concrete(kind.dtype, precision), kind.shape)
-    if isinstance(kind, type) and issubclass(kind, Record):
-        return RecordType(kind, precision)
-    return from_dtype(concrete(kind, precision))
-
-
-@typing.register_attr
-class _RecordAttributes(AttributeTemplate):
-    key = RecordType
-
-    def generic_resolve(self, kind: RecordType, name: str) -> Any:
-        if name not in kind.cls.fields:
-            raise TypingError(
-                OURS + f"{kind.cls.__name__}: {name}: no such field; fields: {', '.join(kind.cls.fields)}"
-            )
-        return kind.field(name)
-
-
 @lower_getattr_generic(RecordType)
-def _field(context: Any, builder: Any, kind: RecordType, table: Any, name: str) -> Any:
+def _field(context: Any, builder: Any, kind: Any, table: Any, name: str) -> Any:
     target = context.get_data_type(kind.field(name).dtype).as_pointer()
     slot = cgutils.gep_inbounds(builder, table, list(kind.cls.fields).index(name))
     pointer = _invariant(builder, builder.load(builder.bitcast(slot, target.as_pointer())))
@@ -150,18 +99,12 @@ def _invariant(builder: Any, value: Any) -> Any:
     return value
 
 
-@typing.register_global(len)
-class _Length(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.intp, *args) if isinstance(args[0], RecordType) else None
-
-
 @lowering.lower(len, RecordType)
 def _length(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return _rows(builder, sig.args[0], args[0])
 
 
-def _rows(builder: Any, kind: RecordType, table: Any, name: str | None = None) -> Any:
+def _rows(builder: Any, kind: Any, table: Any, name: str | None = None) -> Any:
     """Number of rows, of a field where they differ."""
     slot = len(kind.cls.fields)
     if kind.cls.ragged and name is not None:
@@ -169,39 +112,7 @@ def _rows(builder: Any, kind: RecordType, table: Any, name: str | None = None) -
     return _invariant(builder, builder.load(cgutils.gep_inbounds(builder, table, slot)))
 
 
-def _indices(kind: Any) -> list[Any] | None:
-    items = list(kind.types) if isinstance(kind, types.BaseTuple) else [kind]
-    return items if items and all(isinstance(item, types.Integer) for item in items) else None
-
-
-@typing.register_global(operator.getitem)
-class _GetItem(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        view, index = args
-        if not isinstance(view, ViewType) or (indices := _indices(index)) is None:
-            return None
-        if (item := view.item(len(indices))) is None:
-            raise TypingError(OURS + f"{view}: {len(indices)} indices; expected at most {len(view.shape) + 1}")
-        return signature(item, view, index)
-
-
-@typing.register_global(operator.setitem)
-class _SetItem(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        view, index, value = args
-        if not isinstance(view, ViewType) or (indices := _indices(index)) is None:
-            return None
-        item = view.item(len(indices))
-        if item is None or isinstance(item, ViewType):
-            raise TypingError(
-                OURS + f"{view}: {len(indices)} indices; expected {len(view.shape)} or {len(view.shape) + 1}"
-            )
-        if isinstance(item, types.BaseTuple) and getattr(value, "count", 1) != item.count:
-            raise TypingError(OURS + f"{view}: got {value}; expected {item}")
-        return signature(types.none, view, index, item)
-
-
-def _cell(context: Any, builder: Any, view: ViewType, value: Any, kind: Any, index: Any) -> Any:
+def _cell(context: Any, builder: Any, view: Any, value: Any, kind: Any, index: Any) -> Any:
     """Pointer to where indices lead."""
     kinds = _indices(kind) or []
     values = cgutils.unpack_tuple(builder, index, len(kinds)) if isinstance(kind, types.BaseTuple) else [index]
@@ -218,7 +129,7 @@ def _cell(context: Any, builder: Any, view: ViewType, value: Any, kind: Any, ind
     return builder.gep(pointer, [offset], inbounds=True)
 
 
-def _checked(builder: Any, view: ViewType, index: Any, limit: Any) -> Any:
+def _checked(builder: Any, view: Any, index: Any, limit: Any) -> Any:
     """The index, or 0 after telling `bounds` that it is outside."""
     inside = builder.icmp_unsigned("<", index, limit)
     with builder.if_then(builder.not_(inside), likely=False):
@@ -274,29 +185,6 @@ def dispatcher(function: Function) -> Any:
 
 
 # ---- primitives ----
-
-
-def _primitive(stub: Any, kinds: Any, returns: Any) -> Any:
-    """Register what a stub of `primitives` becomes: a function of the builder and the arguments."""
-
-    class Template(AbstractTemplate):
-        key = stub
-
-        def generic(self, args: Any, kws: Any) -> Any:
-            wanted = [kind or arg for kind, arg in zip(kinds, args, strict=True)]
-            return signature(returns, *wanted)
-
-    typing.register_global(stub, types.Function(Template))
-
-    def register(write: Any) -> Any:
-        @lowering.lower(stub, *(kind or types.Any for kind in kinds))
-        def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            result = write(builder, *args)
-            return context.get_dummy_value() if result is None else result
-
-        return write
-
-    return register
 
 
 def _word(builder: Any, view: Any, row: Any, column: Any) -> Any:
@@ -355,31 +243,6 @@ def _atomic_add(builder: Any, view: Any, row: Any, column: Any, value: Any) -> A
 def _compare_exchange(builder: Any, view: Any, row: Any, column: Any, expected: Any, value: Any) -> Any:
     pair = builder.cmpxchg(_word(builder, view, row, column), expected, value, "acq_rel", "acquire")
     return builder.extract_value(pair, 1)
-
-
-@typing.register_global(primitives.convert)
-class _Convert(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(args[1], *args)
-
-
-@lowering.lower(primitives.convert, types.Number, types.Number)
-def _lower_convert(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return context.cast(builder, args[0], sig.args[0], sig.return_type)
-
-
-@typing.register_global(primitives.scratch)
-class _Scratch(AbstractTemplate):
-    """`scratch(shape, like)`: the shape has to be a constant."""
-
-    prefer_literal = True
-
-    def generic(self, args: Any, kws: Any) -> Any:
-        sizes = list(args[0]) if isinstance(args[0], types.BaseTuple) else [args[0]]
-        if not all(isinstance(size, types.IntegerLiteral) for size in sizes):
-            raise TypingError(OURS + f"scratch: shape: got {args[0]}; expected constants")
-        counts = tuple(size.literal_value for size in sizes)
-        return signature(ViewType(np.dtype(str(types.unliteral(args[1]))), counts[1:]), *args)
 
 
 @lowering.lower(primitives.scratch, types.Any, types.Any)

@@ -266,6 +266,7 @@ def declared(annotation: Any) -> Any:
     return tuple(map(declared, annotation)) if isinstance(annotation, tuple) else annotation
 
 
+@cache
 def has_real(record: type[Record]) -> bool:
     """Whether fields of a record depend on the precision."""
     return any(declared.dtype is real for declared in record.fields.values())
@@ -298,7 +299,7 @@ def toolchain() -> tuple:
 def generator() -> str:
     """Sum of the files that turn kernels into machine code: a change of them makes other code of the same kernels."""
     folder, total = Path(__file__).parent, hashlib.sha256()
-    for name in ("backend.py", "entries.py", "primitives.py"):
+    for name in ("backend.py", "record_types.py", "entries.py", "primitives.py"):
         total.update((folder / name).read_bytes())
     return total.hexdigest()
 

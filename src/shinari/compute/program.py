@@ -36,6 +36,9 @@ FINISHED, STOPPED = -1, -2
 CHUNKS = 4
 # Runs of a program for which other threads are left alone, at most, after they were not worth it.
 MOST_ALONE = 63
+# Launches in which the slower of one thread and all is tried again, and the most that one launch raises a cost: a
+# processor that the system takes away for a moment makes one launch slow, not the next.
+TRIALS, RISE = 3, 2.0
 # Room that a list gets beyond what it needs, as a part of it.
 SPARE = 0.5
 
@@ -59,7 +62,8 @@ class Lines(Record):
 def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
     """Run a launch on one thread or on all, as measured last; the slower is tried again after 4, 8, ... launches.
 
-    All threads are tried first. Nothing is learnt from that while the others are asleep.
+    A trial ends when the slower has become the faster one, or after `TRIALS` launches. All threads are tried first.
+    Nothing is learnt from that while the others are asleep.
     """
     _, entry, arguments, first, last, grain = lines.code[at]
     begin, end = load_address(first), load_address(last)
@@ -87,12 +91,16 @@ def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
         cost = used / (end - begin)
         speed, wait = lines.speed[at], lines.wait[at]
         old = speed[1] if together else speed[0]
-        new = cost if trial or old == 0.0 else 0.75 * old + 0.25 * cost
+        new = cost if trial or old == 0.0 else 0.75 * old + 0.25 * min(cost, RISE * old)
+        if trial and wait[0] < 1:
+            new = min(cost, old)
         better = speed[1] <= speed[0]
         speed = (speed[0], new) if together else (new, speed[1])
         lines.speed[at] = speed
-        longer = min(2 * wait[1], 4096) if (speed[1] <= speed[0]) == better else 4
-        lines.wait[at] = (longer, longer) if trial else (wait[0] - 1, wait[1])
+        same = (speed[1] <= speed[0]) == better
+        longer = min(2 * wait[1], 4096) if same else 4
+        decided = trial and (not same or wait[0] <= 2 - TRIALS)
+        lines.wait[at] = (longer, longer) if decided else (wait[0] - 1, wait[1])
     return 0
 
 
@@ -165,8 +173,10 @@ class Program:
         self._names: list[str] = []
         self._parts: list[str] = []
         self._kept: list[Any] = []
+        self._cells: list[np.ndarray] = []
+        self._numbers: dict[int, np.ndarray] = {}
         self._natives: list[tuple[int, Native]] = []
-        self._lists: dict[int, tuple[Record, tuple[np.ndarray, int], str, int]] = {}
+        self._lists: dict[int, tuple[Record, tuple[np.ndarray, int], str, int, float]] = {}
         self._instructions: Any = None
         self._run: Any = None
         self._alone = self._in_vain = 0
@@ -216,7 +226,8 @@ class Program:
     @contextmanager
     def loop(self, count: Cell, index: tuple[np.ndarray, int] | None = None) -> Iterator[int]:
         """Repeat what is recorded inside; `index` is a cell that holds the number of the pass."""
-        start = self._line(LOOP, self._cell(count), 0, self._cell(index if index is not None else 0))
+        written = self._cell(index) if index is not None else self._unread_cell()
+        start = self._line(LOOP, self._cell(count), 0, written)
         yield start
         self._line(NEXT, 0, start)
         self._lines[start][SECOND] = len(self._lines)
@@ -240,7 +251,12 @@ class Program:
         self._line(STOP, self._cell(condition))
 
     def require(
-        self, record: Record, count: tuple[np.ndarray, int], name: str = "", row_bytes: int | None = None
+        self,
+        record: Record,
+        count: tuple[np.ndarray, int],
+        name: str = "",
+        row_bytes: int | None = None,
+        spare: float = SPARE,
     ) -> None:
         """Before a list is filled: room for as many rows as a cell says. Python makes room, and the replay goes on.
 
@@ -251,12 +267,13 @@ class Program:
             count: Where the number of rows stands.
             name: Object and list for the message, with `{count}`; the name of the record if it is empty.
             row_bytes: Memory of a row with all that grows with it [bytes]; that of the record if it is None.
+            spare: Room that it gets beyond what it needs, as a part of it: little for large lists that seldom grow.
         """
         # the number of rows stands at the end of the table of addresses, whoever makes room
         at = self._line(REQUIRE, self._cell(count), self._cell((record.addresses, len(record.fields))))
         if row_bytes is None:
             row_bytes = sum(array.itemsize * int(np.prod(array.shape[1:])) for array in record.arrays.values())
-        self._lists[at] = record, count, name or f"{type(record).__name__}: {{count}} rows", row_bytes
+        self._lists[at] = record, count, name or f"{type(record).__name__}: {{count}} rows", row_bytes, spare
 
     def prepare(self) -> None:
         """Load or compile all kernels."""
@@ -287,9 +304,9 @@ class Program:
                 at = self._replay(crew.pool, at, usable)
                 if at < 0:
                     break
-                self._make_room(at)
+                self.make_room(at)
         except BaseException:
-            self._instructions.passes[...] = 0
+            self.rewind()
             raise
         finally:
             if usable > 1:
@@ -298,18 +315,32 @@ class Program:
                 self._alone = self._in_vain + 1 if self._in_vain else 0
         bounds.check()
         if at == STOPPED:
-            self._instructions.passes[...] = 0
+            self.rewind()
         return at == FINISHED
+
+    def rewind(self) -> None:
+        """Forget in which passes the loops were: the next run begins at the first line."""
+        self._instructions.passes[...] = 0
+
+    @property
+    def lines(self) -> Lines:
+        """The lines of a prepared program."""
+        return self._instructions
 
     def _replay(self, pool: Pool, at: int, threads: int) -> int:
         """Run compiled code from a line on; returns `FINISHED`, `STOPPED` or the line whose list has no room."""
         return self._run(self._address, pool.address, at, threads)
 
-    def _make_room(self, at: int) -> None:
-        record, (array, index), name, row_bytes = self._lists[at]
+    def make_room(self, at: int) -> None:
+        """Make room for the list of a line at which `replay` has stopped.
+
+        Raises:
+            MemoryLimitError: The memory for it cannot be had.
+        """
+        record, (array, index), name, row_bytes, spare = self._lists[at]
         count = int(array[index])
         require_memory(count * row_bytes, name.format(count=count))
-        record.grow(count + int(SPARE * count))
+        record.grow(count + int(spare * count))
         self.grown += 1
 
     def profile(self) -> list[tuple[str, str, float]]:
@@ -319,16 +350,36 @@ class Program:
 
     def memory(self) -> int:
         """Bytes of all records that its kernels read or write."""
-        records = [each for kept in self._kept if isinstance(kept, tuple) for each in kept if isinstance(each, Record)]
-        arrays = {array.ctypes.data: array.nbytes for record in records for array in record.arrays.values()}
+        arrays = {array.ctypes.data: array.nbytes for each in self.records() for array in each.arrays.values()}
         return sum(arrays.values())
+
+    def records(self) -> list[Record]:
+        """All records that its kernels read or write, and lists that may grow, each once."""
+        kept = [each for kept in self._kept if isinstance(kept, tuple) for each in kept if isinstance(each, Record)]
+        return list({id(each): each for each in (*kept, *self.lists())}.values())
+
+    def lists(self) -> list[Record]:
+        """The lists that may grow, each once."""
+        return list({id(record): record for record, *_ in self._lists.values()}.values())
+
+    def cells(self) -> list[np.ndarray]:
+        """Arrays of counts and conditions, which may belong to records, too, each once."""
+        return list({id(array): array for array in self._cells}.values())
+
+    def _unread_cell(self) -> int:
+        """A cell for the number of a pass that no kernel reads; constants are shared, so none of them serves."""
+        return self._cell((np.zeros(1, np.int64), 0))
 
     def _cell(self, value: Any) -> int:
         """Address of an int64: of a cell that is given, or of a constant that is kept."""
-        array, index = value if isinstance(value, tuple) else (np.array([value], np.int64), 0)
-        if array.dtype != np.int64:
-            raise TypeError(f"program: cell: got {array.dtype}; expected int64")
-        self._kept.append(array)
+        if isinstance(value, tuple):
+            array, index = value
+            if array.dtype != np.int64:
+                raise TypeError(f"program: cell: got {array.dtype}; expected int64")
+            self._cells.append(array)
+        else:
+            # one cell for each number
+            array, index = self._numbers.setdefault(value, np.array([value], np.int64)), 0
         return array.ctypes.data + 8 * index
 
     def _line(

@@ -39,7 +39,7 @@ SHIFT = 20
 MASK = (1 << SHIFT) - 1
 # Time for which a thread without work stays awake [s], and how many times longer while a program runs: between launches
 # that one thread works on alone.
-AWAKE, LONGER = 1e-4, 100
+AWAKE, LONGER = 5e-4, 20
 # How long the thread that wakes others pauses for them [s], and how often.
 PAUSE, PAUSES = 2e-5, 4
 

@@ -64,8 +64,21 @@ def bind(
     return EmbeddedSurface(points, np.asarray(faces, np.int64), table[chosen].astype(np.uint32), weights)
 
 
+def locate(
+    points: np.ndarray, vertices: np.ndarray, tetrahedra: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tetrahedron of each point, (V,), its weights there, (V, 4), and how far outside it is [m], (V,)."""
+    x, table = np.ascontiguousarray(vertices, np.float64), np.ascontiguousarray(tetrahedra, np.int64)
+    return _find("", np.ascontiguousarray(points, np.float64), x, table, longest_edges(x, table), np.inf)
+
+
 def _find(
-    label: str, points: np.ndarray, x: np.ndarray, tetrahedra: np.ndarray, sizes: np.ndarray
+    label: str,
+    points: np.ndarray,
+    x: np.ndarray,
+    tetrahedra: np.ndarray,
+    sizes: np.ndarray,
+    farthest: float = FARTHEST,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Tetrahedron of each point (V,), its weights there (V, 4), and how far outside it is [m] (V,)."""
     corners = x[tetrahedra]
@@ -81,7 +94,7 @@ def _find(
     run_once(find_deepest, *_queries(everything, pairs), places, *mesh, count=len(points))
     outside = np.flatnonzero(places.tetrahedron < 0)
     diagonal = float(np.linalg.norm(x.max(axis=0) - x.min(axis=0)))
-    limit = max(FARTHEST * diagonal, FARTHEST_CELLS * float(sizes.max()))
+    limit = max(farthest * diagonal, FARTHEST_CELLS * float(sizes.max()))
     reach = 0.25 * float(sizes.mean())
     while len(outside):
         reach = min(2.0 * reach, limit)

@@ -148,6 +148,19 @@ def edges(faces: NDArray[np.integer]) -> NDArray[np.int32]:
     return np.stack(np.divmod(key, max(count, 1)), axis=1).astype(np.int32)
 
 
+def edge_keys(pairs: NDArray[np.integer]) -> NDArray[np.int64]:
+    """One number for each undirected pair of vertices, the first two of each row, (M,)."""
+    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
+    return low.astype(np.int64) << 32 | high.astype(np.int64)
+
+
+def edge_rows(pairs: NDArray[np.integer], among: NDArray[np.integer]) -> NDArray[np.int64]:
+    """For each pair of vertices (M, 2) the first edge (E, 2) with the same ends, in any order, (M,); each has one."""
+    keys = edge_keys(among)
+    order = np.argsort(keys, kind="stable")
+    return order[np.searchsorted(keys[order], edge_keys(pairs))]
+
+
 def boundary_edges(faces: NDArray[np.integer]) -> NDArray[np.int32]:
     """Edges of exactly one face, int32, shape (B, 2), directed as in that face; ascending by undirected edge."""
     order, key = _sides(faces)
@@ -180,6 +193,29 @@ def hinges(faces: NDArray[np.integer], name: str = "mesh") -> NDArray[np.int32]:
     Raises:
         SceneError: More than two faces meet at an edge, where bending has no meaning; the message names edge and faces.
     """
+    return hinge_rows(faces, *hinge_sides(faces, name))
+
+
+def hinge_rows(faces: NDArray[np.integer], one: NDArray[np.int64], two: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Rows as of `hinges` from both sides of each edge as of `hinge_sides`, int32, (H, 4)."""
+    flat = np.asarray(faces)
+    a, b, c = (flat[one // 3, (one + turn) % 3] for turn in range(3))
+    d = flat[two // 3, (two + 2) % 3]
+    return np.stack([a, b, c, d], axis=1).astype(np.int32)
+
+
+def hinge_sides(faces: NDArray[np.integer], name: str = "mesh") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The two sides of faces that meet at each inner edge, (H,) each, ascending by undirected edge.
+
+    Side s belongs to face s // 3 and runs from its corner s % 3 to the next one.
+
+    Args:
+        faces: Vertex indices, shape (F, 3).
+        name: What the mesh belongs to, for messages.
+
+    Raises:
+        SceneError: More than two faces meet at an edge; the message names edge and faces.
+    """
     order, key = _sides(faces)
     first, count = _runs(key)
     flat = np.asarray(faces)
@@ -194,10 +230,29 @@ def hinges(faces: NDArray[np.integer], name: str = "mesh") -> NDArray[np.int32]:
             f"bending needs two at most{more}"
         )
     at = first[count == 2]
+    return order[at], order[at + 1]
+
+
+def sewn_sides(faces: NDArray[np.integer], joined: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The two sides of faces that meet at each edge which only a seam makes an inner one, (H,) each; see `hinge_sides`.
+
+    Edges at which a seam brings more than two faces together are left out.
+
+    Args:
+        faces: Vertex indices, shape (F, 3).
+        joined: Vertex that stands for each vertex and those sewn to it, (V,).
+    """
+    order, key = _sides(joined[faces])
+    first, count = _runs(key)
+    at = first[count == 2]
     one, two = order[at], order[at + 1]
-    a, b, c = (flat[one // 3, (one + turn) % 3] for turn in range(3))
-    d = flat[two // 3, (two + 2) % 3]
-    return np.stack([a, b, c, d], axis=1).astype(np.int32)
+    flat = np.asarray(faces, np.int64)
+
+    def ends(side: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.sort(np.stack([flat[side // 3, (side + turn) % 3] for turn in range(2)], axis=1), axis=1)
+
+    sewn = (ends(one) != ends(two)).any(axis=1)
+    return one[sewn], two[sewn]
 
 
 def cross_edges(hinges: NDArray[np.integer]) -> NDArray[np.int32]:
@@ -216,19 +271,32 @@ def face_normals_areas(
     return normal / np.where(doubled > 0.0, doubled, 1.0)[:, None], 0.5 * doubled
 
 
+def corner_areas(corners: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Areas [m^2], shape (F,), of triangles with corners in the plane or in space, (F, 3, 2) or (F, 3, 3)."""
+    points = np.zeros((corners.shape[0] * 3, 3))
+    points[:, : corners.shape[2]] = corners.reshape(-1, corners.shape[2])
+    return face_normals_areas(points, np.arange(len(points)).reshape(-1, 3))[1]
+
+
 def vertex_masses(
-    vertices: NDArray[np.floating], faces: NDArray[np.integer], density: float | NDArray[np.floating]
+    areas: NDArray[np.floating], faces: NDArray[np.integer], density: float, factors: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """Lumped masses [kg], shape (V,): a third of each incident triangle.
+    """Lumped masses [kg], shape (V,), of a mass per area that is linear on each triangle.
+
+    A vertex takes the integral of the density times its shape function: the mass of the sheet and its centre of
+    mass are those of the density.
 
     Args:
-        vertices: Positions [m], shape (V, 3).
+        areas: Areas of the triangles [m^2], shape (F,).
         faces: Vertex indices, shape (F, 3).
-        density: Mass per area [kg/m^2], one or one per face, shape (F,).
+        density: Mass per area [kg/m^2].
+        factors: Its factor at each vertex, shape (V,).
     """
-    mass = np.zeros(len(vertices))
-    np.add.at(mass, np.asarray(faces), (face_normals_areas(vertices, faces)[1] * density / 3.0)[:, None])
-    return mass
+    at = factors[faces]
+    shares = (at.sum(axis=1, keepdims=True) + at) * (areas * density / 12.0)[:, None]
+    masses = np.zeros(len(factors))
+    np.add.at(masses, faces, shares)
+    return masses
 
 
 def grid(

@@ -20,6 +20,7 @@ import numpy as np
 
 from shinari.check import short
 from shinari.geometry.embedded_surface import EmbeddedSurface
+from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.geometry.motion import Keyframes, Oscillation
 from shinari.scene.body import Body, Drive, Joint
 from shinari.scene.cluster_surface import ClusterSurface
@@ -30,10 +31,13 @@ from shinari.scene.fluid_material import FluidMaterial, Sampling
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.scene.medium import Medium
 from shinari.scene.objects import BodyRows, Collider, ParticleObject, Rows, Volume
 from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
+from shinari.scene.sewing import Tailoring
 from shinari.scene.soft_material import SoftMaterial
+from shinari.scene.tendon import JointTerm, Segment, Tendon
 from shinari.scene.wind import Gusts
 from shinari.shapes.compound import Piece
 from shinari.shapes.registry import shape_types
@@ -55,9 +59,12 @@ RECORDS: dict[str, type] = {
             Rod,
             Clusters,
             ContactMaterial,
+            Tailoring,
+            MeshSequence,
         ),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial, FluidMaterial, GrainMaterial),
         *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive, BodyRows, Sampling, Emitter, Sink),
+        *(Tendon, JointTerm, Segment, Medium),
     )
 }
 """What can be packed beside shapes, by name."""

@@ -9,6 +9,7 @@ from shinari.api.add_bodies import check_inside
 from shinari.api.add_joints import KINDS
 from shinari.scene.body import WORLD, Body, Drive, Joint
 from shinari.scene.contact_material import ContactMaterial, checked_contact_material
+from shinari.scene.medium import Medium
 from shinari.scene.objects import BodyRows
 from shinari.shapes.base import Shape
 from shinari.shapes.combined_mass import check_inertia
@@ -70,11 +71,33 @@ def checked_body(value: Any) -> Body:
     if body.color is not None:
         for channel in check.array(name, "color", body.color, (3,)).tolist():
             check.number(name, "color", channel, least=0.0, most=1.0)
+    if body.medium is not None:
+        expect(body.medium, Medium).checked(name)
     if body.visual is not None:
         vertices, faces = body.visual
         vertices = check.array(name, "visual", vertices, (None, 3), most=check.FINITE)
         check.index_rows(name, "visual", faces, 3, len(vertices))
     return body
+
+
+def checked_drive(name: str, value: Any) -> None:
+    """Check a motor, or None.
+
+    Raises:
+        SceneError: A number is outside its bounds.
+        ValueError: It is no motor.
+    """
+    if value is None:
+        return
+    drive = expect(value, Drive)
+    check.choice(name, "drive", drive.kind, DRIVES)
+    check.number(name, "target", drive.target)
+    check.number(name, "stiffness", drive.stiffness, least=0.0, infinite=True)
+    check.number(name, "damping", drive.damping, least=0.0)
+    check.number(name, "most", drive.most, least=0.0, infinite=True)
+    check.number(name, "speed", drive.speed)
+    check.number(name, "force", drive.force)
+    check.number(name, "fastest", drive.fastest, above=0.0, infinite=True)
 
 
 def checked_joint(value: Any, bodies: int) -> Joint:
@@ -101,16 +124,7 @@ def checked_joint(value: Any, bodies: int) -> Joint:
             raise ValueError(f"{field} of {check.short(name)} is no pair of limits")
     if joint.swing is not None:
         check.number(name, "swing", joint.swing, above=0.0, most=np.pi)
-    if joint.drive is not None:
-        drive = expect(joint.drive, Drive)
-        check.choice(name, "drive", drive.kind, DRIVES)
-        check.number(name, "target", drive.target)
-        check.number(name, "stiffness", drive.stiffness, least=0.0, infinite=True)
-        check.number(name, "damping", drive.damping, least=0.0)
-        check.number(name, "most", drive.most, least=0.0, infinite=True)
-        check.number(name, "speed", drive.speed)
-        check.number(name, "force", drive.force)
-        check.number(name, "fastest", drive.fastest, above=0.0, infinite=True)
+    checked_drive(name, joint.drive)
     for field in ("start", "rest"):
         check.number(name, field, getattr(joint, field))
     for field in ("rotor_inertia", "dry_friction", "stiffness"):

@@ -22,7 +22,13 @@ def check_fluid(obj: ParticleObject) -> None:
         ValueError: Something is missing, or does not belong to it.
     """
     if obj.kind == "grains":
-        expect(obj.material, GrainMaterial)
+        material = expect(obj.material, GrainMaterial)
+        if obj.angular_velocities is not None and material.rolling_friction is not None:
+            check.array(obj.name, "angular_velocities", obj.angular_velocities, (len(obj.masses), 3), most=check.FINITE)
+        elif obj.angular_velocities is not None:
+            raise ValueError(f"{check.short(obj.name)} has angular velocities and does not turn")
+    elif obj.angular_velocities is not None:
+        raise ValueError(f"{check.short(obj.name)} has angular velocities and is no grains")
     if obj.kind != "fluid":
         if obj.sampling is not None or obj.emitter is not None:
             raise ValueError(f"{check.short(obj.name)} is sampled as a fluid and is none")

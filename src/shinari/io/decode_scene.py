@@ -7,21 +7,35 @@ import numpy as np
 
 from shinari import check
 from shinari.api.scene import Scene
+from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.io.codec import Codec
 from shinari.io.decode_bodies import checked_body, checked_body_rows, checked_joint, checked_surface_of, expect
 from shinari.io.decode_fluids import check_fluid, checked_sink
+from shinari.io.decode_tendons import checked_tendon
 from shinari.scene.emitter import SinkHandle
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.lump_material import Clusters, LumpMaterial
+from shinari.scene.materials import ClothMaterial
 from shinari.scene.objects import KINDS, Collider, ParticleObject, Rows, Volume
 from shinari.scene.rod import Rod, RodHandle
 from shinari.scene.rod_material import RodMaterial
+from shinari.scene.sewing import Tailoring
+from shinari.scene.tendon import TendonHandle
 
 _WORLD = ("gravity", "wind", "air_density", "damping")
-_LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints", "body_rows", "sinks")
+_LISTS = ("groups", "rows", "volumes", "colliders", "force_fields", "bodies", "joints", "tendons", "body_rows",
+          "sinks")  # fmt: skip
 _ATTRIBUTES = {"groups": "particle_objects"}
 """Attributes of a scene that have another name in files."""
+_INDEXED: dict[str, tuple[Any, str]] = {
+    "collider": (ColliderHandle, "colliders"),
+    "body": (BodyHandle, "bodies"),
+    "joint": (JointHandle, "joints"),
+    "tendon": (TendonHandle, "tendons"),
+    "sink": (SinkHandle, "sinks"),
+}
+"""Class of the handles of each kind that has an index, and the list of the scene that it counts in."""
 
 
 def scene_node(scene: Scene, codec: Codec) -> dict[str, Any]:
@@ -56,6 +70,7 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
     scene.clamped = set(check.indices("checkpoint", "clamped", unpack(node["clamped"]), segments).tolist())
     scene.bodies = [checked_body(body) for body in unpack(node["bodies"])]
     scene.joints = [checked_joint(joint, len(scene.bodies)) for joint in unpack(node["joints"])]
+    scene.tendons = [checked_tendon(tendon, scene) for tendon in unpack(node["tendons"])]
     scene.body_rows = [checked_body_rows(rows, len(scene.bodies), count) for rows in unpack(node["body_rows"])]
     scene.sinks = [checked_sink(sink) for sink in unpack(node["sinks"])]
     rods = _rod_segments(scene)
@@ -69,10 +84,11 @@ def scene_of(node: dict[str, Any], unpack: Callable[[Any], Any]) -> Scene:
             else:
                 scene.handles[name] = Handle(scene, name, range(start, stop))
         else:
-            (index,) = check.indices(
-                "checkpoint", f"handle {check.short(name)}", place, len(_lists(scene)[kind])
-            ).tolist()
-            scene.handles[name] = _handle(scene, kind, name, index)
+            handle, objects = _INDEXED[kind]
+            size = len(getattr(scene, objects))
+            (index,) = check.indices("checkpoint", f"handle {check.short(name)}", place, size).tolist()
+            alone = handle in (ColliderHandle, SinkHandle)
+            scene.handles[name] = handle(name, index) if alone else handle(scene, name, index)
     for first, second in unpack(node["ignored"]):
         scene.ignore_contact(first, second)
     return scene
@@ -82,18 +98,8 @@ def _place(handle: Any) -> list:
     """Kind of a handle, and where in its list it is."""
     if isinstance(handle, Handle):
         return ["particles", handle.particles.start, handle.particles.stop]
-    kinds = {ColliderHandle: "collider", BodyHandle: "body", JointHandle: "joint", SinkHandle: "sink"}
+    kinds = {handle_type: kind for kind, (handle_type, _) in _INDEXED.items()}
     return [kinds[type(handle)], handle.index]
-
-
-def _lists(scene: Scene) -> dict[str, list]:
-    return {"collider": scene.colliders, "body": scene.bodies, "joint": scene.joints, "sink": scene.sinks}
-
-
-def _handle(scene: Scene, kind: str, name: str, index: int) -> ColliderHandle | BodyHandle | JointHandle | SinkHandle:
-    if kind in ("collider", "sink"):
-        return ColliderHandle(name, index) if kind == "collider" else SinkHandle(name, index)
-    return BodyHandle(scene, name, index) if kind == "body" else JointHandle(scene, name, index)
 
 
 def _particle_object(obj: Any) -> ParticleObject:
@@ -121,6 +127,12 @@ def _particle_object(obj: Any) -> ParticleObject:
         check.index_rows(obj.name, "tetrahedra", obj.tetrahedra, 4, n)
     if obj.visual is not None:
         obj.visual.check(obj.name, n)
+    if obj.tailoring is not None:
+        expect(obj.material, ClothMaterial)
+        faces = check.index_rows(obj.name, "faces", obj.faces, 3, n)
+        expect(obj.tailoring, Tailoring).check(obj.name, n, len(faces))
+    if obj.motion is not None and expect(obj.motion, MeshSequence).positions.shape[1] != n:
+        raise ValueError(f"motion of {check.short(obj.name)} has another number of vertices")
     return obj
 
 

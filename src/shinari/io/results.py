@@ -18,8 +18,8 @@ from shinari.geometry.topology import boundary_edges
 
 KINDS = ("mesh", "curve", "points")
 
-# One colour a part, red, green and blue in 0..1, in the order of the parts and round again. `shinari.blender_import`
-# has a copy.
+# One colour a part, red, green and blue in 0..1, in the order of the parts and round again.
+# `shinari.blender.import_run` has a copy.
 COLORS = (
     (0.24, 0.48, 0.80),
     (0.88, 0.46, 0.20),

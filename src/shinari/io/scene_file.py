@@ -42,6 +42,7 @@ from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.lump_material import LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.rod_material import RodMaterial
+from shinari.scene.sewing import ElasticBand, Fold, Seam, Sewing
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.wind import Gusts
 
@@ -88,7 +89,12 @@ def load_scene(path: str | os.PathLike) -> Scene:
 def load_scene_file(path: str | os.PathLike) -> tuple[Scene, RunOptions]:
     """Read a scene file with its simulation settings; see `load_scene`."""
     path = check.path("scene file", "path", path)
-    file = _parse(path)
+    return build_document(read_document(path), path)
+
+
+def build_document(document: dict[str, Any], path: Path) -> tuple[Scene, RunOptions]:
+    """The scene and the settings of a document, as if it stood in the file `path`; see `load_scene`."""
+    file = checked_document(document, path)
     try:
         options = _run_options(file)
         scene = _build(file, path.parent)
@@ -99,11 +105,15 @@ def load_scene_file(path: str | os.PathLike) -> tuple[Scene, RunOptions]:
     return scene, options
 
 
-def _parse(path: Path) -> schema.SceneFile:
-    """The file as checked tables."""
+def read_document(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file, not checked.
+
+    Raises:
+        FileError: The file cannot be read.
+    """
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        document = tomllib.loads(text)
+        return tomllib.loads(text)
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -113,6 +123,14 @@ def _parse(path: Path) -> schema.SceneFile:
         raise FileError(f"{path}: is no valid TOML: {message}") from error
     except (ValueError, RecursionError) as error:  # a path with a null byte, a number of 5,000 digits, 1,000 brackets
         raise FileError(f"{path}: cannot be read as TOML: {error}") from error
+
+
+def checked_document(document: dict[str, Any], path: Path) -> schema.SceneFile:
+    """The tables of a scene file, checked.
+
+    Raises:
+        SceneError: A key is unknown, or a value has the wrong type or lies outside its bounds.
+    """
     try:
         return msgspec.convert(document, schema.SceneFile)
     except msgspec.ValidationError as error:
@@ -208,12 +226,21 @@ def _add_cloth(scene: Scene, table: objects.ClothTable, folder: Path) -> None:
         _grid(label, table.grid) if table.grid is not None else inside(folder, table.mesh or ""),
         material=material_of(ClothMaterial, table.material),
         self_collision=table.self_collision,
+        rest=table.rest if table.rest in (None, "uv") else inside(folder, table.rest),
+        maps=table.maps,
+        sewing=_sewing(table),
         position=table.position,
         rotation=table.rotation,
         velocity=table.velocity,
         name=table.name,
     )
     pin(handle, table)
+
+
+def _sewing(table: objects.ClothTable) -> list[Sewing]:
+    """Seams, fold lines and elastic bands of a cloth."""
+    kinds = ((Seam, table.seams), (Fold, table.folds), (ElasticBand, table.bands))
+    return [kind(**msgspec.structs.asdict(row)) for kind, rows in kinds for row in rows]
 
 
 def _add_rope(scene: Scene, table: objects.RopeTable) -> None:

@@ -65,6 +65,7 @@ def add_grains(scene: Scene, table: fluids.GrainsTable, folder: Path) -> None:
         position=table.position,
         rotation=table.rotation,
         velocity=table.velocity,
+        angular_velocity=table.angular_velocity,
         name=table.name,
     )
     pin(handle, table)

@@ -21,7 +21,7 @@ from shinari.io.schema_objects import (
     SoftBodyTable,
 )
 from shinari.io.schema_solids import ColliderTable, MotionTable
-from shinari.model.settings import DETECTIONS, METHODS, PRECISIONS, RIGID_SOLVERS, STIFFNESS_MODES, SWEEPS
+from shinari.model.settings import DETECTIONS, DEVICES, METHODS, PRECISIONS, RIGID_SOLVERS, STIFFNESS_MODES, SWEEPS
 from shinari.schema_types import Count, Index, Name, NonNegative, PerRow, Positive, Ratio, Table, Vector
 
 
@@ -79,6 +79,7 @@ class SimulationTable(Table):
             way it was to go, or in each `substep`.
         rigid_solver: How joints and contacts of rigid bodies are solved.
         sleep: Whether rigid bodies that have come to rest are not simulated until something comes.
+        device: `cpu`, or `cuda` for an NVIDIA GPU.
     """
 
     duration: Positive = 5.0
@@ -98,6 +99,7 @@ class SimulationTable(Table):
     contact_detection: Literal[DETECTIONS] = "frame"  # type: ignore[valid-type]
     rigid_solver: Literal[RIGID_SOLVERS] = "auto"  # type: ignore[valid-type]
     sleep: bool = True
+    device: Literal[DEVICES] = "cpu"  # type: ignore[valid-type]
 
 
 class ConstraintTable(Table):

@@ -132,6 +132,7 @@ class GrainsTable(Pinned, kw_only=True):
         material: Name of a preset, or a table of fields, with `preset` to begin from one.
         position: Where the origin of the shape, mesh or points goes [m].
         rotation: Rotation about that origin, w x y z.
+        angular_velocity: Angular velocity of grains that turn [rad/s]; by default they are at rest.
     """
 
     radius: Positive
@@ -143,3 +144,4 @@ class GrainsTable(Pinned, kw_only=True):
     material: Name | GrainMaterialTable | None = None  # type: ignore[valid-type]
     position: Vector = (0.0, 0.0, 0.0)
     rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
+    angular_velocity: Vector | None = None

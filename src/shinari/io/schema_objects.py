@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from shinari.scene.lump_material import MODES, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.rod_material import SOLVERS, RodMaterial
+from shinari.scene.sewing import EASE
 from shinari.scene.soft_material import MODELS, SoftMaterial
 from shinari.schema_types import (
     Count,
@@ -141,6 +142,50 @@ LumpMaterialTable = material_table(
 )
 
 
+class SeamTable(Table):
+    """Two rows of vertices that are sewn together.
+
+    Attributes:
+        first: Vertices of one side.
+        second: Vertices of the other side, in the same order.
+        closing_time: Time in which it closes [s].
+        ease: Largest difference of the lengths of both sides, as a part.
+    """
+
+    first: list[Index]
+    second: list[Index]
+    closing_time: NonNegative = 0.5
+    ease: Ratio = EASE
+
+
+class FoldTable(Table):
+    """A line along edges at which a cloth is bent at rest.
+
+    Attributes:
+        vertices: Vertices along the line.
+        angle: Angle at rest [rad]; positive for a ridge.
+        stiffness: Bending stiffness over that of the sheet.
+    """
+
+    vertices: list[Index]
+    angle: float
+    stiffness: Positive = 1.0
+
+
+class BandTable(Table):
+    """An elastic band along edges of a cloth.
+
+    Attributes:
+        vertices: Vertices along the band.
+        ratio: Length at rest over that of the cloth beneath it.
+        stiffness: Force over strain [N].
+    """
+
+    vertices: list[Index]
+    ratio: Positive = 0.8
+    stiffness: Positive = 20.0
+
+
 class ClothTable(Pinned):
     """A sheet, from a mesh file or a grid: one of `mesh` and `grid` must be given.
 
@@ -150,12 +195,22 @@ class ClothTable(Pinned):
         material: Name of a preset, or a table of fields, with `preset` to begin from one.
         self_collision: `triangles`: layers never pass through each other; `particles`: its vertices keep off each
             other, which is cheaper; false: it passes through itself.
+        rest: `uv`: texture coordinates of the mesh file, in metres; else another mesh file.
+        maps: Names of attributes of the mesh file for `pin`, `thickness`, `stiffness` and `mass`.
+        seams: Rows of vertices that are sewn together.
+        folds: Fold lines.
+        bands: Elastic bands.
         position: Where the origin of the mesh goes [m].
         rotation: Rotation of the mesh about its origin, w x y z.
     """
 
     mesh: Name | None = None
     grid: GridTable | None = None
+    rest: Name | None = None
+    maps: dict[Literal["pin", "thickness", "stiffness", "mass"], Name] | None = None
+    seams: list[SeamTable] = msgspec.field(default_factory=list)
+    folds: list[FoldTable] = msgspec.field(default_factory=list)
+    bands: list[BandTable] = msgspec.field(default_factory=list)
     material: Name | ClothMaterialTable | None = None  # type: ignore[valid-type]
     self_collision: bool | Literal["particles", "triangles"] = False
     position: Vector = (0.0, 0.0, 0.0)

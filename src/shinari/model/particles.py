@@ -43,6 +43,7 @@ class Clock(Record):
 
     substep = Field(np.int64, doc="number of the substep")
     iteration = Field(np.int64, doc="number of the iteration in it; 0 again in the second")
+    written = Field(np.int64, doc="whether the user has moved free particles; who looks at it clears it")
 
 
 class Times(Record):
@@ -82,7 +83,7 @@ EXACT: frozenset[str] = frozenset()
 
 
 @kernel(fastmath=EXACT, mixed=True)
-def read_user_state(i, user: UserState, particles: Particles, origins: Origins, inverse_dt: real):
+def read_user_state(i, user: UserState, particles: Particles, origins: Origins, clock: Clock, inverse_dt: real):
     """Take over what the user wrote; a fixed particle that was moved gets the velocity that takes it there in dt."""
     s = user.slot[i]
     g = particles.origin_index[s]
@@ -96,6 +97,7 @@ def read_user_state(i, user: UserState, particles: Particles, origins: Origins, 
             particles.v[s, k] = user.velocity[i, k]
             if moved:
                 particles.x[s, k] = convert(world - origin, world)
+                clock.written[0] = 1
         else:
             particles.v[s, k] = (convert(world - origin, world) - local) * inverse_dt if moved else ZERO
 

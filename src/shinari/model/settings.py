@@ -10,6 +10,7 @@ SWEEPS = ("gauss-seidel", "jacobi", "jacobi-averaged", "chebyshev")
 PRECISIONS = ("float32", "float64")
 DETECTIONS = ("frame", "substep")
 STIFFNESS_MODES = ("per-step", "raw")
+DEVICES = ("cpu", "cuda")
 RIGID_SOLVERS = ("auto", "direct", "sweeps")
 
 
@@ -36,6 +37,7 @@ class Settings:
     contact_detection: str = "frame"
     rigid_solver: str = "auto"
     sleep: bool = True
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         label = "simulation"
@@ -57,6 +59,7 @@ class Settings:
         check.choice(label, "contact_detection", self.contact_detection, DETECTIONS)
         check.choice(label, "hierarchy", self.hierarchy, (True, False))
         check.choice(label, "rigid_solver", self.rigid_solver, RIGID_SOLVERS)
+        check.choice(label, "device", self.device, DEVICES)
         check.choice(label, "sleep", self.sleep, (True, False))
         check.number(label, "depenetration_speed", self.depenetration_speed, least=0.0)
 

@@ -69,6 +69,24 @@ class State:
     def velocities(self, value: Any) -> None:
         _assign("velocities", self._velocities, value)
 
+    def on_device(self, name: str) -> Any:
+        """Positions or velocities as they are on the GPU, without a copy, until the next step.
+
+        Values written there act on the next step, as on the host; finish it before (`torch.cuda.synchronize()`).
+
+        Args:
+            name: `"positions"` or `"velocities"`.
+
+        Returns:
+            An object with `__cuda_array_interface__` and `__dlpack__`, (N, 3): `torch.as_tensor`, `torch.from_dlpack`,
+            `cupy.asarray` and `numba.cuda.as_cuda_array` take it.
+
+        Raises:
+            SceneError: The simulation runs on the host.
+        """
+        check.choice("state", "name", name, ("positions", "velocities"))
+        raise SceneError(f"state: {name}: on_device needs a simulation with device='cuda'")
+
     @property
     def body_positions(self) -> np.ndarray:
         """Origins of the rigid bodies, as they were described [m], (B, 3) float64. A view, writable."""
@@ -108,6 +126,18 @@ class State:
     def _body(self, name: str, width: int) -> np.ndarray:
         found = self.system_arrays.get(f"bodies/{name}")
         return np.zeros((0, width)) if found is None else found
+
+    def show(self, name: str, array: np.ndarray) -> None:
+        """Use another array for what the user sees, which has the same values; before anything is bound to the state.
+
+        Args:
+            name: `"positions"`, `"velocities"` or `"parts/"` and the name of an array of a system.
+            array: The array.
+        """
+        if name.startswith("parts/"):
+            self.system_arrays[name.removeprefix("parts/")] = array
+        else:
+            setattr(self, f"_{name}", array)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name, the arrays themselves."""

@@ -5,7 +5,7 @@ phase through the systems of a simulation; it knows none of them by name. Python
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from shinari.model.system_model import BoundSystems
 
 if TYPE_CHECKING:
     from shinari.collision.report import ContactImpulses, Contacts
+
+
+# Methods of a system that run in each step.
+_IN_PYTHON = "begin", "end", "take_released", "follow_state"
 
 
 class ContactPasses(Record):
@@ -48,21 +52,34 @@ class System:
             80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
         solves_contacts: Whether it solves contacts, in passes over those of all systems.
         repeated: Whether it solves something else anew in each pass.
-        advice: What its time depends on, for `sim.profile()`.
+        advice: How its time can be reduced, for `sim.profile()`.
+        on_device: Whether it runs on a GPU; see docs/gpu.md.
     """
 
     order: int
     solves_contacts = False
     repeated = False
     advice = ""
+    on_device = False
 
     @property
     def active(self) -> bool:
         """Whether it takes part in the next step."""
         return True
 
+    @property
+    def needs_python(self) -> bool:
+        """Whether one of `_IN_PYTHON` has something to do in each step.
+
+        Where no system needs Python, steps follow each other in compiled code; see `shinari.solver.world`.
+        """
+        return any(getattr(type(self), name) is not getattr(System, name) for name in _IN_PYTHON)
+
     def connect(self, bound: BoundSystems) -> None:
         """All systems are bound, some of them anew: find those that it works with."""
+
+    def follow_state(self) -> None:
+        """A step is about to begin, and the user may have changed the state: find out whether to take part."""
 
     def take_released(self) -> bool:
         """Whether it has released constraint rows since this was last asked."""
@@ -76,6 +93,10 @@ class System:
 
     def follow_origins(self) -> None:
         """Origins have moved."""
+
+    def path_certifier(self, certificate: Any) -> Any:
+        """The certifier of the paths of its pairs, a `shinari.systems.paths.certifier.Certifier`; None: it has none."""
+        return None
 
     def contact_impulses(self) -> "ContactImpulses | None":
         """Query: contacts of particles that pushed in the last step."""

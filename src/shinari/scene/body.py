@@ -6,6 +6,7 @@ import numpy as np
 
 from shinari.geometry.motion import Motion
 from shinari.scene.contact_material import ContactMaterial
+from shinari.scene.medium import Medium
 from shinari.shapes.compound import Piece
 
 WORLD = -1
@@ -34,6 +35,7 @@ class Body:
         motion: Pose of a kinematic body as a function of time; None: it moves evenly with its velocities.
         visual: Vertices [m] in the axes of the body, (V, 3), and faces, (F, 3), that are shown in place of its shapes.
         color: Red, green and blue, 0 to 1; None: by its place among the bodies.
+        medium: What drags it, or None.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Body:
     motion: Motion | None = None
     visual: tuple[np.ndarray, np.ndarray] | None = None
     color: tuple[float, float, float] | None = None
+    medium: Medium | None = None
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from shinari.scene.emitter import Sink, SinkHandle
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, RowsHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.objects import BodyRows, Collider, ForceField, ParticleObject, Rows, Volume
+from shinari.scene.tendon import Tendon, TendonHandle
 from shinari.scene.wind import checked_wind
 
-AnyHandle: TypeAlias = Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle
-H = TypeVar("H", bound=Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle)
+AnyHandle: TypeAlias = Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle | TendonHandle
+H = TypeVar("H", bound=Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle | TendonHandle)
 
 
 class Contents:
@@ -38,6 +39,7 @@ class Contents:
         self.force_fields: list[ForceField] = []
         self.bodies: list[Body] = []
         self.joints: list[Joint] = []
+        self.tendons: list[Tendon] = []
         self.sinks: list[Sink] = []
         self.pinned: set[int] = set()
         self.clamped: set[int] = set()

@@ -12,9 +12,10 @@ from shinari.scene.presets import preset_of
 class GrainMaterial:
     """Material of grains.
 
-    Grains are balls that do not turn: nothing rolls, as if the resistance to rolling were infinite. A heap is far
-    steeper than one of balls that roll with the same friction, so take less of it: 0.35 gives about 32 degrees, and
-    0.14 runs out as far as sand does when a column of it collapses. Angular momentum is not conserved where grains rub.
+    Grains are balls that do not turn unless they have a `rolling_friction`: nothing rolls, as if the resistance to
+    rolling were infinite. A heap is far steeper than one of balls that roll with the same friction, so take less of it:
+    0.35 gives about 32 degrees, and 0.14 runs out as far as sand does when a column of it collapses. Angular momentum
+    is not conserved where grains that do not turn rub.
 
     Attributes:
         density: Mass per volume of a grain [kg/m^3]; a heap has about 0.6 of it.
@@ -27,6 +28,9 @@ class GrainMaterial:
             stack is stiffer for the same work. Each contact acts as if the upper grain were lighter than it is: the
             momentum of grains that are not at rest is not conserved, and neither are the forces that are read out
             those of the true masses. Take a fraction of the inverse height of the heap.
+        rolling_friction: The grains turn: coefficient of the moment against rolling, over the normal force and the
+            radius; 0: they roll freely; None: they do not turn. A ball rests on slopes up to atan(rolling_friction).
+            Against cloth and rigid bodies grains rub as if they did not turn.
     """
 
     density: float = 2650.0
@@ -35,6 +39,7 @@ class GrainMaterial:
     restitution: float = 0.0
     contact_compliance: float = 0.0
     mass_scaling: float = 0.0
+    rolling_friction: float | None = None
 
     def __post_init__(self) -> None:
         surface = (self.friction, self.static_friction, self.restitution, self.contact_compliance)
@@ -43,6 +48,9 @@ class GrainMaterial:
         for field, limits in bounds.items():
             value = check.number("GrainMaterial", field, getattr(self, field), **limits)
             object.__setattr__(self, field, value)
+        if self.rolling_friction is not None:
+            value = check.number("GrainMaterial", "rolling_friction", self.rolling_friction, least=0.0)
+            object.__setattr__(self, "rolling_friction", value)
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> "GrainMaterial":

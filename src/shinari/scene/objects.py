@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.geometry.motion import Motion
 from shinari.scene.contact_material import ContactMaterial
 from shinari.scene.emitter import Emitter
@@ -16,6 +17,7 @@ from shinari.scene.lump_material import Clusters, LumpMaterial
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
+from shinari.scene.sewing import Tailoring
 from shinari.scene.soft_material import SoftMaterial
 from shinari.scene.visual import Visual
 from shinari.shapes.base import Shape
@@ -51,7 +53,10 @@ class ParticleObject:
         clusters: Clusters of a lump.
         visual: The visible surface; None: its faces, or its particles.
         sampling: How a fluid is sampled.
+        angular_velocities: Angular velocities of grains that turn [rad/s], (N, 3); None: at rest.
         emitter: Its emitter, if its particles are inactive at the start; None: they are active.
+        motion: Its places in time, if it moves as it was told; None: it is simulated.
+        tailoring: Rest shape, maps, seams, folds and bands of a cloth; None: it has none.
     """
 
     name: str
@@ -70,6 +75,9 @@ class ParticleObject:
     visual: Visual | None = None
     sampling: Sampling | None = None
     emitter: Emitter | None = None
+    angular_velocities: np.ndarray | None = None
+    tailoring: Tailoring | None = None
+    motion: MeshSequence | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,10 @@ other shape. A new shape needs no such case:
         systems/colliders/detection.py, systems/colliders/collide.py, systems/colliders/start_overlaps.py
     density of fluids at planes, boxes and containers
         systems/fluid/wall_kernels.py
+    walls of meshes that are too thin for a fluid
+        systems/fluid/thin_walls.py
+    paths that are certified: how thick a solid is, and how exactly its distance is known
+        systems/paths/rigid_paths.py, systems/paths/collider_paths.py, systems/coupling/body_paths.py
     filling of containers, levels of fluids
         api/fill_containers.py, api/add_fluids.py
 """

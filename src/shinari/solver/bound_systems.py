@@ -39,19 +39,28 @@ class BoundSystems:
         systems: Systems that take part, in the order in which a step goes through them.
     """
 
-    def __init__(self, scene: Contents, model: Model, state: State, settings: Settings, grabs: "list[Grab]") -> None:
+    def __init__(
+        self,
+        scene: Contents,
+        model: Model,
+        state: State,
+        settings: Settings,
+        grabs: "list[Grab]",
+        new_program: Callable[[], Program] = Program,
+    ) -> None:
         real = model.real
         self.scene, self.model, self.state, self.settings, self.grabs = scene, model, state, settings, grabs
         predicted = np.zeros((model.particle_count, 3), real)
         self.particles = Particles(real, x=state.x, v=state.v, predicted=predicted, origin_index=model.origin_index)
         self.origins, self.clock = Origins(real, position=state.origins), Clock.zeros(1, real)
         user = UserState(real, position=state.positions, velocity=state.velocities, slot=model.slots)
-        motion = ParticleMotion(model, settings, user, self.particles, self.origins)
+        motion = ParticleMotion(model, settings, user, self.particles, self.origins, self.clock)
         self._by_model: list[tuple[SystemModel | None, Sequence[System]]] = [(None, [motion])]
         for each in model.systems:
             self._by_model.append((each, each.bind(self)))
-        self._read = Program()
-        motion.record_read(self._read)
+        self._motion, self._new_program = motion, new_program
+        self._read = new_program()
+        self.record_read(self._read)
         self._connect()
 
     def all_bound(self, kind: type[T]) -> list[T]:
@@ -66,6 +75,10 @@ class BoundSystems:
         """The system of a kind, which there is."""
         return self.all_bound(kind)[0]
 
+    def record_read(self, p: Program) -> None:
+        """Record how to take over the values that the user wrote."""
+        self._motion.record_read(p)
+
     def read(self, threads: int) -> None:
         """Take over what the user wrote."""
         self._read.run(threads)
@@ -73,7 +86,8 @@ class BoundSystems:
     def prepare(self, record: RecordStep) -> Program:
         """The program of a step, with all its kernels loaded or compiled."""
         if self._program is None:
-            self._program = Program()
+            self._refuse_on_device()
+            self._program = self._new_program()
             record(self._program, self.systems, self.clock, self.settings)
             try:
                 self._program.prepare()
@@ -81,6 +95,15 @@ class BoundSystems:
             except CompileError as error:
                 raise SceneError(str(error)) from error
         return self._program
+
+    def _refuse_on_device(self) -> None:
+        """Refuse systems that do not run on a GPU yet."""
+        missing = [type(system).__name__ for system in self.systems if not system.on_device]
+        if self.settings.device != "cpu" and missing:
+            raise SceneError(
+                f"simulation: device: {', '.join(missing)}: does not run on a GPU yet; expected device='cpu' "
+                "for this scene, see docs/gpu.md"
+            )
 
     @property
     def program(self) -> Program | None:
@@ -94,6 +117,8 @@ class BoundSystems:
     def follow_changes(self) -> None:
         """Bind contacts anew after constraint rows have been released; record anew where a system comes or goes."""
         systems = self.all_bound(System)
+        for system in systems:
+            system.follow_state()
         released = [system.take_released() for system in systems]
         if any(released):
             for system in systems:

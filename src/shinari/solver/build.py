@@ -10,6 +10,7 @@ from shinari.errors import SceneError
 from shinari.geometry.ordering import locality_order
 from shinari.model.model import Breakable, ConstraintBlock, Model, MovingTarget, PlasticRows, TearableRows
 from shinari.model.settings import Settings
+from shinari.model.spins import rolling_coefficients
 from shinari.model.system_model import SystemModel
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
@@ -19,6 +20,7 @@ from shinari.solver.particle_motion import ForceFieldModel
 from shinari.systems.air.build import air_surface
 from shinari.systems.air.model import AirModel
 from shinari.systems.colliders.model import ColliderModel
+from shinari.systems.colliders.moving_meshes import MovingMeshModel
 from shinari.systems.colliders.start_overlaps import warn_of_starts_inside
 from shinari.systems.coupling.model import CouplingModel
 from shinari.systems.failure.breaking import BreakingModel
@@ -29,18 +31,23 @@ from shinari.systems.failure.tearing import TearingModel
 from shinari.systems.fluid.build import build_fluid
 from shinari.systems.grabs.model import GrabModel
 from shinari.systems.grains.model import GrainModel
+from shinari.systems.grains.spin import build_spins
 from shinari.systems.particle_contact.build import pair_members
 from shinari.systems.particle_contact.model import PairModel
+from shinari.systems.paths.model import PathModel
 from shinari.systems.rigid.build import build_bodies
 from shinari.systems.rods.build import build_rods
 from shinari.systems.rows.build import build_block
 from shinari.systems.rows.chebyshev import ChebyshevModel
+from shinari.systems.rows.closing import ClosingModel
 from shinari.systems.rows.model import RowsModel
 from shinari.systems.rows.moving_targets import MovingTargetsModel
 from shinari.systems.rows.scene_rows import scene_rows
 from shinari.systems.shape_matching.build import build_lumps
 from shinari.systems.shape_matching.impacts import LumpImpactModel
+from shinari.systems.surface_contact.loads import build_loads
 from shinari.systems.surface_contact.model import SurfaceContactModel
+from shinari.systems.untangling.model import UntanglingModel
 from shinari.systems.volume.build import build_volumes
 
 
@@ -135,14 +142,20 @@ def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemM
         TangleModel(),
         TearingModel(),
         MovingTargetsModel(),
+        ClosingModel(),
+        MovingMeshModel(),
         HierarchyModel(),
         ChebyshevModel(),
         ForceFieldModel(),
         GrabModel(),
+        build_spins(scene, model),
         _pairs(scene, model),
         SurfaceContactModel(),
+        UntanglingModel(),
+        build_loads(scene),
         CouplingModel(),
         LumpImpactModel(),
+        PathModel(),
     )
     return tuple(system for system in found if system is not None)
 
@@ -151,7 +164,8 @@ def _pairs(scene: Contents, model: Model) -> PairModel:
     """Contacts between particles; with grains those that remember their forces."""
     members = pair_members(scene, model)
     grains = members is not None and members.grains.any()
-    return GrainModel(members) if grains else PairModel(members)
+    turn = bool((rolling_coefficients(scene) >= 0.0).any())
+    return GrainModel(members, turn) if grains else PairModel(members)
 
 
 def _attachments(scene: Contents, slots: np.ndarray) -> "SystemModel | None":

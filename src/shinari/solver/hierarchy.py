@@ -49,6 +49,7 @@ class Hierarchy(System):
     """Coarse levels of the distance rows of one simulation."""
 
     order = 61
+    on_device = True
 
     def __init__(self, scene: Contents, model: Model, particles: Particles, settings: Settings, clock: Clock) -> None:
         self._fine, self._clock = particles, clock

@@ -47,17 +47,18 @@ class ParticleMotion(System):
     """The particles of one simulation."""
 
     order = 20
+    on_device = True
 
     def __init__(
-        self, model: Model, settings: Settings, user: UserState, particles: Particles, origins: Origins
+        self, model: Model, settings: Settings, user: UserState, particles: Particles, origins: Origins, clock: Clock
     ) -> None:
         self._model, self._settings = model, settings
-        self._user, self._particles, self._origins = user, particles, origins
+        self._user, self._particles, self._origins, self._clock = user, particles, origins, clock
         self._lost = Lost.zeros(1)
 
     def record_read(self, p: Program) -> None:
         """Take over what the user wrote."""
-        records = self._user, self._particles, self._origins
+        records = self._user, self._particles, self._origins, self._clock
         p.launch(read_user_state, *records, 1.0 / self._settings.dt, count=len(self._user))
 
     def record_predict(self, p: Program) -> None:
@@ -95,6 +96,7 @@ class ForceFields(System):
     """Force fields of one simulation."""
 
     order = 0
+    on_device = True
 
     def __init__(
         self, kernels: list[Kernel], particles: Particles, origins: Origins, clock: Clock, settings: Settings

@@ -10,7 +10,7 @@ from shinari.model.system import System
 DOMINATES = 0.6
 # Rows of each table.
 SHOWN = 12
-# What it means that most of the time is spent in Python.
+# Advice where most of the time is spent in Python.
 SMALL = "the scene is small; larger steps of more substeps spend less of their time there"
 
 
@@ -42,7 +42,7 @@ class Profile:
         contacts: Contacts with a force at the end.
         bytes: Memory of all arrays that kernels read or write.
         threads: Threads that a step used.
-        advice: What the time of each system depends on.
+        advice: How the time of each system can be reduced, by its name.
     """
 
     steps: int

@@ -2,6 +2,7 @@
 
 import time
 import traceback
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from shinari.model.state import State, start
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.solver.bound_systems import BoundSystems
+from shinari.solver.device_state import for_device
 from shinari.solver.diagnostics import Diagnostics
 from shinari.solver.profile import Profile, Profiler
 from shinari.solver.rebuild import RowTable
@@ -38,6 +40,7 @@ class Run:
         scene: The scene.
         settings: How it is simulated.
         model: Its model with these settings.
+        described: The scene with other materials and the like, of which the model is; None: the scene.
 
     Attributes:
         scene: The scene as it was built.
@@ -50,19 +53,22 @@ class Run:
         diagnostics: What is measured of a state.
     """
 
-    def __init__(self, scene: Contents, settings: Settings, model: Model) -> None:
-        self.scene = self.described = scene
+    def __init__(self, scene: Contents, settings: Settings, model: Model, described: Contents | None = None) -> None:
+        self.scene, self.described = scene, scene if described is None else described
         self.settings, self.model = settings, model
         self._revision = scene.revision
         self._rows: RowTable | None = None
-        self.state = start(model, scene)
+        self._device = for_device(settings.device)
+        self.state = self._device.state(self.first_state())
         self.state.coloured = settings.sweep == "gauss-seidel"
         self.grabs: list[Grab] = []
         self._profiler = Profiler()
         self.bind()
-        # the first particle of each origin stands for all when asking how far it has travelled
-        self._firsts = np.unique(model.origin_index, return_index=True)[1]
         self.diagnostics = Diagnostics(model, settings)
+
+    def first_state(self) -> State:
+        """The state in which the scene begins."""
+        return start(self.model, self.described)
 
     @property
     def time(self) -> float:
@@ -88,16 +94,20 @@ class Run:
         """
         begun = time.perf_counter()
         for _ in range(count):
-            before = {name: values.copy() for name, values in self.state.lasting().items()}
+            before = self.lasting()
             if not self._step_or_undo(before):
-                self._diverged(before)
+                raise self.diverged(before)
             if self.settings.precision == "float32":
-                self._recentre()
+                self.recentre()
         self._profiler.add(count, time.perf_counter() - begun)
 
     def profile(self, contacts: int) -> Profile:
         """Where the time of the steps since the last profile went, with the number of contacts at their end."""
         return self._profiler.profile(self.bound.program, self.bound.systems, contacts, self.threads)
+
+    def lasting(self) -> dict[str, np.ndarray]:
+        """Copies of the arrays that last from step to step beside positions and velocities, to undo a step."""
+        return {name: values.copy() for name, values in self.state.lasting().items()}
 
     def _step_or_undo(self, before: dict[str, np.ndarray]) -> bool:
         """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
@@ -107,7 +117,7 @@ class Run:
             # what the step has taken is given back before the state is bound anew
             traceback.clear_frames(error.__traceback__)
             del self.bound
-            self._restore_published(before)
+            self.undo(before)
             if isinstance(error, MemoryLimitError):
                 raise
             raise MemoryLimitError(
@@ -115,7 +125,7 @@ class Run:
                 f"frame {self.state.frame}. Take fewer or slower objects, more substeps, or raise the limit on memory."
             ) from error
         except BaseException:
-            self._restore_published(before)
+            self.undo(before)
             raise
 
     def follow_order(self, state: State) -> None:
@@ -128,7 +138,13 @@ class Run:
 
     def bind(self) -> None:
         """Bind the kernels anew to the arrays of the state."""
-        self.bound = BoundSystems(self.described, self.model, self.state, self.settings, self.grabs)
+        self._device.bind()
+        arguments = self.described, self.model, self.state, self.settings, self.grabs
+        self.bound = BoundSystems(*arguments, self._device.program)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Record a step of the systems that are bound."""
         self.bound.prepare(record_step)
 
     def system(self, kind: type[S]) -> S:
@@ -193,11 +209,17 @@ class Run:
         found = self.scene.find("simulation", field, handle, Handle)
         return [obj.name for obj in self.scene.particle_objects].index(found.name)
 
-    def _recentre(self) -> None:
+    @cached_property
+    def firsts(self) -> np.ndarray:
+        """The first particle of each origin that moves along, (G,): it stands for all when asking how far they went."""
+        origins, particles = np.unique(self.model.origin_index, return_index=True)
+        return particles[~self.model.anchored[origins]]
+
+    def recentre(self) -> None:
         """Move the origins of objects that have travelled far."""
         model, state = self.model, self.state
-        away = np.abs(state.x[self._firsts, :3]).max(axis=1) >= REACH
-        for g in np.flatnonzero(away & ~model.anchored):
+        away = np.abs(self._device.rows(state, self.firsts)[:, :3]).max(axis=1) >= REACH
+        for g in model.origin_index[self.firsts[away]]:
             members = np.flatnonzero(model.origin_index == g)
             points = state.x[members, :3].astype(np.float64)
             shift = np.round(0.5 * (points.min(axis=0) + points.max(axis=0)))
@@ -206,8 +228,8 @@ class Run:
             for system in self.bound.systems:
                 system.follow_origins()
 
-    def _diverged(self, before: dict[str, np.ndarray]) -> None:
-        """Report where the state left the finite numbers, after putting the last good one back."""
+    def diverged(self, before: dict[str, np.ndarray]) -> DivergenceError:
+        """Put the last good state back; the error says where the numbers were not finite."""
         state, model = self.state, self.model
         bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
         first = int(np.argmax(bad)) if bad.any() else 0
@@ -218,14 +240,14 @@ class Run:
             object_name, where = non_finite[0], "its pose or velocity"
         worst = self.diagnostics.worst_block(state)
         frame = state.frame + 1
-        self._restore_published(before)
-        raise DivergenceError(
+        self.undo(before)
+        return DivergenceError(
             f"frame {frame} (t = {frame * self.settings.dt:g} s): {object_name!r}, {where} is no finite "
             f"number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
             f"a smaller dt or a larger compliance may help."
         )
 
-    def _restore_published(self, before: dict[str, np.ndarray]) -> None:
+    def undo(self, before: dict[str, np.ndarray]) -> None:
         """Bring the solver back to the last step that the user has seen, with what lasted from it."""
         state, model = self.state, self.model
         state.x[model.slots, :3] = state.positions - state.origins[model.origin_index][model.slots]

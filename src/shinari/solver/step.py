@@ -36,20 +36,30 @@ TOLERATED = 0.02
 
 def step(state: State, bound: BoundSystems, settings: Settings, threads: int) -> bool:
     """Advance the state by dt; False when it has left the finite numbers, and then what the user sees is unchanged."""
+    begin_step(state, bound, settings, threads)
+    if not bound.advance(threads, record_step):
+        for system in bound.systems:
+            system.check()
+        return False
+    end_step(state, bound)
+    return True
+
+
+def begin_step(state: State, bound: BoundSystems, settings: Settings, threads: int) -> None:
+    """Begin a step in Python: read the state, follow changes, begin each system."""
     time = state.frame * settings.dt
     ends = time + settings.substep * np.arange(1, settings.substeps + 1)
     bound.read(threads)
     bound.follow_changes()
     for system in bound.systems:
         system.begin(time, ends)
-    if not bound.advance(threads, record_step):
-        for system in bound.systems:
-            system.check()
-        return False
+
+
+def end_step(state: State, bound: BoundSystems) -> None:
+    """End a step in Python: count it, end each system."""
     state.frame += 1
     for system in bound.systems:
         system.end()
-    return True
 
 
 def record_step(p: Program, systems: Sequence[System], clock: Clock, settings: Settings) -> None:

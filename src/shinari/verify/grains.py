@@ -16,22 +16,22 @@ from shinari.shapes.plane import Plane
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 
-_RADIUS = 0.005
+RADIUS = 0.005
 _G = 9.81
 _COLLAPSE = "Lube, Huppert, Sparks and Hallworth 2004, Axisymmetric collapses of granular columns, eq. 4.1"
 _REPOSE = "tan of the angle of a cone: twice the height of its centre of mass over its mean radius"
 _BEVERLOO = "Beverloo, Leniger and van de Velde 1961: rate ~ sqrt(g) (D - 1.4 d)^(5/2), whatever the head"
 # How many substeps a step of 1/60 s has, and while a column is poured: 60 layers that land at 4 stay compressed.
-_SUBSTEPS, _POURED = 4, 8
+SUBSTEPS, _POURED = 4, 8
 
 
 @cache
-def _settled(width: float, height: float, mu: float) -> np.ndarray:
+def settled(width: float, height: float, mu: float) -> np.ndarray:
     """Centres of grains that have been poured into a box of that width [m], (N, 3); equal radii, floor at 0."""
     scene = Scene()
     material = GrainMaterial(friction=mu)
     sand = scene.add_grains(
-        Box((width, 3.5 * height, width)), radius=_RADIUS, position=(0.0, 1.75 * height, 0.0), material=material
+        Box((width, 3.5 * height, width)), radius=RADIUS, position=(0.0, 1.75 * height, 0.0), material=material
     )
     scene.add_collider(Box((width, 4.0 * height, width), inside=True), position=(0.0, 2.0 * height, 0.0), friction=0.0)
     sim = small(scene, "float32", substeps=_POURED)
@@ -41,30 +41,30 @@ def _settled(width: float, height: float, mu: float) -> np.ndarray:
 
 def _column(radius: float, height: float) -> np.ndarray:
     """Centres of the grains of a round column, cut out of settled ones, (N, 3)."""
-    x = _settled(2.0 * radius, height, 0.1)
-    return x[(np.hypot(x[:, 0], x[:, 2]) < radius - _RADIUS) & (x[:, 1] < height - _RADIUS)]
+    x = settled(2.0 * radius, height, 0.1)
+    return x[(np.hypot(x[:, 0], x[:, 2]) < radius - RADIUS) & (x[:, 1] < height - RADIUS)]
 
 
 def _released(points: np.ndarray, mu: float, precision: str, seconds: float) -> tuple[Simulation, Handle]:
     """A simulation of a column that was let go on a rough floor, after so long."""
     scene = Scene()
-    sand = scene.add_grains(points, radius=_RADIUS, material=GrainMaterial(friction=mu))
+    sand = scene.add_grains(points, radius=RADIUS, material=GrainMaterial(friction=mu))
     scene.add_collider(Box((1.0, 1.0, 1.0), inside=True), position=(0.0, 0.5, 0.0), friction=0.5)
-    sim = small(scene, precision, substeps=_SUBSTEPS)
+    sim = small(scene, precision, substeps=SUBSTEPS)
     sim.step(round(60 * seconds))
     return sim, sand
 
 
 def _slope(x: np.ndarray) -> float:
     """Angle of a cone of the same height of the centre of mass and the same mean radius [degrees]."""
-    return math.degrees(math.atan(2.0 * (x[:, 1].mean() - _RADIUS) / np.hypot(x[:, 0], x[:, 2]).mean()))
+    return math.degrees(math.atan(2.0 * (x[:, 1].mean() - RADIUS) / np.hypot(x[:, 0], x[:, 2]).mean()))
 
 
 @check("angle of repose", f"rises with friction and is flat without; {_REPOSE}")
 def repose(precision: str) -> Iterator[Measurement]:
     """Columns as high as wide collapse to heaps."""
     last, before = 0.0, 0.0
-    points = _column(14 * _RADIUS, 15 * _RADIUS)
+    points = _column(14 * RADIUS, 15 * RADIUS)
     for mu in (0.0, 0.2, 0.4, 0.6, 0.8):
         sim, sand = _released(points, mu, precision, 1.5)
         angle = _slope(sim.positions(sand).astype(np.float64))
@@ -87,12 +87,12 @@ def collapse(precision: str) -> Iterator[Measurement]:
     Low columns are wider: their front has to be many grains away from where it began.
     """
     for wanted, grains in ((0.7, 20), (1.2, 16), (2.5, 14)):
-        radius = grains * _RADIUS
+        radius = grains * RADIUS
         points = _column(radius, wanted * radius)
-        a = (points[:, 1].max() + _RADIUS) / radius
+        a = (points[:, 1].max() + RADIUS) / radius
         sim, sand = _released(points, 0.14, precision, 1.5)
         x = sim.positions(sand)
-        front = float(np.percentile(np.hypot(x[:, 0], x[:, 2]), 98.0)) + _RADIUS
+        front = float(np.percentile(np.hypot(x[:, 0], x[:, 2]), 98.0)) + RADIUS
         yield equal(
             f"(front - r0) / r0 of {len(points)} grains, a = {a:.2f}; the front holds 98 % of them",
             1.24 * a if a < 1.7 else 1.6 * math.sqrt(a),
@@ -102,18 +102,20 @@ def collapse(precision: str) -> Iterator[Measurement]:
         )
 
 
-def _silo(opening: float, precision: str) -> tuple[np.ndarray, int]:
+def _silo(
+    opening: float, precision: str, wide: int = 26, high: int = 60, wall: float = 0.2, most: int = 180
+) -> tuple[np.ndarray, int]:
     """How many grains have left a silo through a square opening after each step, (T,), and how many there are."""
-    width, height, thick = 26 * _RADIUS, 60 * _RADIUS, 4 * _RADIUS
+    width, height, thick = wide * RADIUS, high * RADIUS, 4 * RADIUS
     scene = Scene()
     sand = scene.add_grains(
         Box((width, height, width)),
-        radius=_RADIUS,
+        radius=RADIUS,
         spread=0.1,
         position=(0.0, 0.5 * height, 0.0),
         material=GrainMaterial(friction=0.2),
     )
-    scene.add_collider(Box((width, 8 * height, width), inside=True), friction=0.2)
+    scene.add_collider(Box((width, 8 * height, width), inside=True), friction=wall)
     side = 0.5 * (width - opening)
     for x, z, size in (
         (0.5 * (opening + side), 0.0, (side, thick, width)),
@@ -121,11 +123,11 @@ def _silo(opening: float, precision: str) -> tuple[np.ndarray, int]:
         (0.0, 0.5 * (opening + side), (opening, thick, side)),
         (0.0, -0.5 * (opening + side), (opening, thick, side)),
     ):
-        scene.add_collider(Box(size), position=(x, -0.5 * thick, z), friction=0.2)
-    sim = small(scene, precision, substeps=_SUBSTEPS)
+        scene.add_collider(Box(size), position=(x, -0.5 * thick, z), friction=wall)
+    sim = small(scene, precision, substeps=SUBSTEPS)
     gone = []
     count = len(sand.particles)
-    while len(gone) < 180 and (not gone or gone[-1] < 0.52 * count):
+    while len(gone) < most and (not gone or gone[-1] < 0.52 * count):
         sim.step()
         gone.append(int((sim.positions(sand)[:, 1] < -thick).sum()))
     return np.array(gone), count
@@ -136,7 +138,7 @@ def silo(precision: str) -> Iterator[Measurement]:
     """Grains run out of square openings of several widths, given in grains."""
     rates = {}
     for width in (5.0, 6.0):
-        gone, count = _silo(2.0 * width * _RADIUS, precision)
+        gone, count = _silo(2.0 * width * RADIUS, precision)
         yield at_most(
             f"grains that come back, opening {width:g}",
             0.0,
@@ -164,15 +166,27 @@ def silo(precision: str) -> Iterator[Measurement]:
     )
 
 
+@check("the rate of a silo", f"rises as the power 2.5 of D - 1.4 d; {_BEVERLOO}", precisions=("float32",))
+def rate(precision: str) -> Iterator[Measurement]:
+    """Grains run out of square openings in a wide silo; a line through the logarithms gives the power."""
+    widths, rates = (4.5, 5.5, 6.5, 7.5), []
+    for width in widths:
+        gone, count = _silo(2.0 * width * RADIUS, precision, 36, 44, 0.3, 360)
+        first, last = (float(np.interp(part * count, gone, np.arange(len(gone)))) for part in (0.15, 0.45))
+        rates.append(0.3 * count / (last - first))
+    power = float(np.polyfit(np.log(np.array(widths) - 1.4), np.log(rates), 1)[0])
+    yield equal("power of the opening less 1.4 grains", 2.5, power, relative=0.1, theory="the requirement")
+
+
 @check("a heap stays", "what rests stays where friction is above the slope: 5 s; energy never grows")
 def rest(precision: str) -> Iterator[Measurement]:
     """A column falls apart to a heap of grains of mixed sizes, which is then left alone."""
     scene = Scene()
     material = GrainMaterial(friction=0.4)
     shape = Box((0.16, 0.12, 0.16))
-    sand = scene.add_grains(shape, radius=_RADIUS, spread=0.5, position=(0.0, 0.06, 0.0), material=material)
+    sand = scene.add_grains(shape, radius=RADIUS, spread=0.5, position=(0.0, 0.06, 0.0), material=material)
     scene.add_collider(Plane(), friction=0.5)
-    sim = small(scene, precision, substeps=_SUBSTEPS)
+    sim = small(scene, precision, substeps=SUBSTEPS)
     energies = [sim.energy().total]
     for _ in range(150):
         sim.step()
@@ -188,9 +202,9 @@ def rest(precision: str) -> Iterator[Measurement]:
     sim.step(300)
     moved = np.linalg.norm(sim.positions(sand) - x, axis=1)
     name = f"of {len(x)} grains in 5 s, in radii"
-    yield at_most(f"mean way {name}", 0.01, float(moved.mean()) / _RADIUS, theory="no creep")
+    yield at_most(f"mean way {name}", 0.01, float(moved.mean()) / RADIUS, theory="no creep")
     yield at_most(
-        f"99th percentile of the ways {name}", 0.1, float(np.percentile(moved, 99)) / _RADIUS, theory="no creep"
+        f"99th percentile of the ways {name}", 0.1, float(np.percentile(moved, 99)) / RADIUS, theory="no creep"
     )
     radii = scene.particle_objects[0].radii
     x = sim.positions(sand).astype(np.float64)
@@ -208,13 +222,13 @@ def momentum(precision: str) -> Iterator[Measurement]:
         for k, density in enumerate((2650.0, 2650.0 / ratio)):
             scene.add_grains(
                 Box((0.06, 0.06, 0.06)),
-                radius=_RADIUS,
+                radius=RADIUS,
                 spread=0.2,
                 position=(0.07 * k, 0.01 * k, 0.0),
                 velocity=(1.0 - 2.0 * k, 0.0, 0.0),
                 material=GrainMaterial(density=density, friction=0.4),
             )
-        sim = small(scene, precision, substeps=_SUBSTEPS)
+        sim = small(scene, precision, substeps=SUBSTEPS)
         start = sim.momentum()
         kinetic = [sim.energy().kinetic]
         for _ in range(30):
@@ -240,14 +254,14 @@ def momentum(precision: str) -> Iterator[Measurement]:
 @check("a heavy layer on a light one", "1:100: stands with 40 substeps, or with 8 and masses scaled by height")
 def layers(precision: str) -> Iterator[Measurement]:
     """A layer of balls in the hollows of another one, of a hundredth of its density."""
-    d = 2.0 * _RADIUS
+    d = 2.0 * RADIUS
     for substeps, scaling in ((40, 0.0), (8, 600.0)):
         scene = Scene()
         lower = np.array([(i, 0.5, j) for i in range(6) for j in range(6)]) * d
         upper = lower[(lower[:, [0, 2]] < 4.5 * d).all(axis=1)] + np.array([0.5, math.sqrt(0.5), 0.5]) * d
         for points, density in ((lower, 100.0), (upper, 1e4)):
             material = GrainMaterial(density=density, friction=0.35, mass_scaling=scaling)
-            layer = scene.add_grains(points, radius=_RADIUS, material=material)
+            layer = scene.add_grains(points, radius=RADIUS, material=material)
         scene.add_collider(Box((6 * d, 40 * d, 6 * d), inside=True), position=(2.5 * d, 20 * d, 2.5 * d), friction=0.8)
         sim = small(scene, precision, substeps=substeps)
         sim.step(120)

@@ -10,7 +10,7 @@ from shinari import check
 from shinari.errors import FileError, SceneError, require
 from shinari.io.results import MEASURES
 from shinari.io.run_reader import Cache
-from shinari.partial_files import check_target, discard, publish, reason, reserve
+from shinari.partial_files import writing
 
 CURVES = ("energy", "momentum", "residual", "strain")
 """What can be plotted."""
@@ -115,15 +115,8 @@ _PANELS: dict[str, tuple[Any, ...]] = {
 
 def _write(figure: Any, path: str | os.PathLike, suffix: str) -> None:
     matplotlib = require("matplotlib", "plot")
-    target = check_target(path)
-    partial = reserve(target)
-    try:
-        # the same run gives the same bytes: no date, no random names
-        with matplotlib.rc_context({"svg.hashsalt": "shinari", "svg.fonttype": "none"}):
-            metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
-            figure.savefig(partial, format=suffix[1:], dpi=RESOLUTION, metadata=metadata)
-        publish(partial, target)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written: {reason(error)}") from error
-    finally:
-        discard(partial)
+    # the same run gives the same bytes: no date, no random names
+    settings = {"svg.hashsalt": "shinari", "svg.fonttype": "none"}
+    with writing(path) as partial, matplotlib.rc_context(settings):
+        metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
+        figure.savefig(partial, format=suffix[1:], dpi=RESOLUTION, metadata=metadata)

@@ -22,9 +22,7 @@ from shinari.api.scene import Scene
 from shinari.check import short
 from shinari.errors import SceneError, ShinariError
 from shinari.io.results import Frame, Layout
-from shinari.view.live_player import Runner
-from shinari.view.playback import Playback
-from shinari.view.player import FRAME_PERIOD
+from shinari.view.player import FRAME_PERIOD, Player
 from shinari.view.stage import VIEW_ANGLE, Stage
 
 PANELS = ("transport", "grab", "sliders", "colour_panel", "plots")
@@ -45,7 +43,7 @@ class Loaded:
         scene: The scene that is simulated; None for a cache.
     """
 
-    player: Runner | Playback
+    player: Player
     scene: Scene | None = None
 
 

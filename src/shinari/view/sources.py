@@ -52,7 +52,10 @@ def offered(what: str, name: str | None, *, playing: bool, surface: bool = False
         chosen = name or DEFAULT
         if chosen not in table:
             meant = "".join(f"did you mean {near!r}; " for near in get_close_matches(chosen, table, 1))
-            raise SceneError(f"view: demo: {check.short(chosen)} is unknown; {meant}known are {', '.join(table)}")
+            raise SceneError(
+                f"view: demo: {check.short(chosen)} is unknown; {meant}known are "
+                f"{check.names(table, near=chosen, most=20)}"
+            )
         first = (demo_sources(playing, surface=surface) | example_sources(playing, surface=surface))[chosen]
         return table | {chosen: first}, chosen
     if name is not None:

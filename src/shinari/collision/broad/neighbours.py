@@ -14,6 +14,9 @@ from shinari.compute import Field, Program, Record, kernel, real, scratch
 from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.scan import Offsets, Scan
 
+# Room of the lists beyond what they need, as a part of it: they are most of the memory of a fluid.
+LITTLE = 0.0625
+
 
 class Neighbours(Record):
     """The lists, one after the other."""
@@ -131,7 +134,7 @@ class NeighbourSearch:
         entries = (grid.extent.entries, 0)
         p.launch(count_neighbours, *records, count=entries)
         self._scan.record(p, (grid.extent.points, 0))
-        p.require(self.neighbours, self.total)
+        p.require(self.neighbours, self.total, spare=LITTLE)
         p.launch(fill_neighbours, *records, self.neighbours, count=entries)
 
 

@@ -23,7 +23,8 @@ from shinari import check
 from shinari.errors import FileError
 from shinari.geometry.files.obj import format_obj, parse_obj
 from shinari.geometry.files.ply_reader import face_bytes, parse_ply
-from shinari.partial_files import check_target, discard, publish, reason, reserve
+from shinari.geometry.triangulate import fan_out
+from shinari.partial_files import reason, writing
 
 EXTENSIONS = (".obj", ".ply", ".stl", ".gltf", ".glb")
 GLTF_TRIANGLES, GLTF_STRIP = 4, 5
@@ -94,22 +95,9 @@ def write_mesh(path: str | os.PathLike, vertices: np.ndarray, faces: np.ndarray)
     suffix = _check_extension(path)
     vertices, faces = check.array("mesh", "vertices", vertices, (None, 3)), check.shaped("mesh", "faces", faces)
     _check_mesh(str(path), vertices, faces)
-    target = check_target(path)
     data = _format(suffix, vertices, faces.astype(np.int64))
-    partial = reserve(target)
-    try:
+    with writing(path) as partial:
         partial.write_bytes(data)
-        publish(partial, target)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written: {reason(error)}") from error
-    finally:
-        discard(partial)
-
-
-def triangulate(polygons: list[list[int]]) -> np.ndarray:
-    """Triangles, shape (F, 3), of polygons; each fans out from its first corner, which is right when it is convex."""
-    triangles = [(face[0], face[i], face[i + 1]) for face in polygons for i in range(1, len(face) - 1)]
-    return np.array(triangles, np.int64).reshape(-1, 3)
 
 
 @contextmanager
@@ -155,10 +143,10 @@ def _check_mesh(name: str, vertices: np.ndarray, faces: np.ndarray) -> None:
 def _parse(path: Path, suffix: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
     if suffix == ".obj":
         vertices, polygons = parse_obj(data.decode("utf-8-sig", "replace"))
-        return vertices, triangulate(polygons)
+        return vertices, fan_out(polygons)
     if suffix == ".ply":
         vertices, polygons = parse_ply(data)
-        return vertices, triangulate(polygons)
+        return vertices, fan_out(polygons)
     return _parse_stl(data) if suffix == ".stl" else _parse_gltf(path, suffix, data)
 
 

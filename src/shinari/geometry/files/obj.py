@@ -5,7 +5,11 @@ the order of the vertices is that of the file. Pins, weights and the frames that
 as the file does, hence this reader: the vertices are the `v` lines, in their order.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
+
+from shinari.geometry.triangulate import fan_out
 
 IGNORED = frozenset(("vn", "vt", "vp", "g", "o", "s", "mg", "usemtl", "mtllib", "usemap", "maplib", "bevel", "lod"))
 """Statements that describe looks and names, not the shape."""
@@ -25,9 +29,8 @@ def parse_obj(text: str) -> tuple[np.ndarray, list[list[int]]]:
     """
     vertices: list[list[float]] = []
     polygons: list[list[int]] = []
-    for number, line in enumerate(text.replace("\\\r\n", "  ").replace("\\\n", " ").splitlines(), start=1):
-        words = line.split("#", 1)[0].split()
-        if not words or words[0] in IGNORED:
+    for number, words in _statements(text):
+        if words[0] in IGNORED:
             continue
         try:
             if words[0] == "v":
@@ -43,6 +46,59 @@ def parse_obj(text: str) -> tuple[np.ndarray, list[list[int]]]:
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from error
     return np.array(vertices, np.float64).reshape(-1, 3), polygons
+
+
+def parse_obj_attributes(text: str) -> dict[str, np.ndarray]:
+    """Attributes of an OBJ file that `parse_obj` reads: colours at the vertices and texture coordinates at the corners.
+
+    Args:
+        text: The content of the file.
+
+    Returns:
+        `red`, `green` and `blue`, (V,), where every vertex has them; `uv`, (F, 3, 2), where every corner has one.
+
+    Raises:
+        ValueError: A line cannot be read; the message names it.
+    """
+    colours: list[list[float]] = []
+    places: list[list[float]] = []
+    polygons: list[list[int]] = []
+    for number, words in _statements(text):
+        try:
+            if words[0] == "v":
+                colours.append([float(word) for word in words[4:7]])
+            elif words[0] == "vt":
+                places.append([float(word) for word in (*words[1:3], "0")[:2]])
+            elif words[0] == "f":
+                polygons.append([_texture(word, len(places)) for word in words[1:]])
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from error
+    found: dict[str, np.ndarray] = {}
+    if colours and all(len(colour) == 3 for colour in colours):
+        found.update(zip(("red", "green", "blue"), np.array(colours, np.float64).T.copy(), strict=True))
+    table = fan_out(polygons)
+    if places and len(table) and table.min() >= 0:
+        if table.max() >= len(places):
+            raise ValueError(f"a corner uses texture coordinate {table.max() + 1}, there are {len(places)}")
+        found["uv"] = np.array(places, np.float64)[table]
+    return found
+
+
+def _statements(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Number and words of each line that has any; a line that ends in a backslash goes on in the next."""
+    for number, line in enumerate(text.replace("\\\r\n", "  ").replace("\\\n", " ").splitlines(), start=1):
+        words = line.split("#", 1)[0].split()
+        if words:
+            yield number, words
+
+
+def _texture(word: str, count: int) -> int:
+    """Index, from 0, of the texture coordinate of a corner; -1: it has none."""
+    parts = word.split("/")
+    if len(parts) < 2 or not parts[1]:
+        return -1
+    index = int(parts[1])
+    return index - 1 if index > 0 else count + index
 
 
 def format_obj(vertices: np.ndarray, faces: np.ndarray) -> str:

@@ -15,6 +15,7 @@ SCALARS = {
     "double": "f8", "float64": "f8",
 }  # fmt: skip
 ORDERS = {"ascii": "", "binary_little_endian": "<", "binary_big_endian": ">"}
+TEXTURE_NAMES = (("s", "t"), ("u", "v"), ("texture_u", "texture_v"))
 LIST_NAMES = ("vertex_indices", "vertex_index")
 
 Property = tuple[str, str, str | None]
@@ -53,6 +54,34 @@ def parse_ply(data: bytes) -> tuple[np.ndarray, list[list[int]]]:
         else:
             take(count, properties)
     return vertices, polygons
+
+
+def parse_ply_attributes(data: bytes, faces: np.ndarray) -> dict[str, np.ndarray]:
+    """Attributes of a PLY file that `parse_ply` reads.
+
+    Args:
+        data: The content of the file.
+        faces: Its triangles, (F, 3).
+
+    Returns:
+        Numbers at the vertices by the names in the file, but for the coordinates, (V,) float64; `uv`, (F, 3, 2), from
+        one of the pairs of names under which programs write texture coordinates.
+
+    Raises:
+        ValueError: As `parse_ply`.
+    """
+    order, elements, body = _parse_header(data)
+    take = _words(body) if order == "" else _binary(body, order)
+    found: dict[str, np.ndarray] = {}
+    for name, count, properties in elements:
+        columns = take(count, properties)
+        if name == "vertex":
+            single = [key for key, _, counter in properties if counter is None and key not in ("x", "y", "z")]
+            found |= {key: np.array(columns[key], np.float64) for key in single}
+    for u, v in TEXTURE_NAMES:
+        if u in found and v in found:
+            found["uv"] = np.stack([found[u], found[v]], axis=1)[faces]
+    return found
 
 
 Take = Callable[[int, list[Property]], dict]

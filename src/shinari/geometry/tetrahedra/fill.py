@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shinari import check
 from shinari.errors import SceneError, TetrahedraWarning, warn
 from shinari.geometry.tetrahedra.check import boundary_faces, check_tetrahedra, orient, pieces
+from shinari.geometry.tetrahedra.cover import cover
 from shinari.geometry.tetrahedra.isosurface_stuffing import Stuffing, stuff
 from shinari.geometry.tetrahedra.quality import Quality, drop_worst, measure_quality
 from shinari.geometry.tetrahedra.surface import Surface, describe_holes, prepare_surface
@@ -35,6 +36,8 @@ OPEN = 0.1
 0.17."""
 MISSING, UNSEEN = 0.1, 0.02
 """Share of the volume that is missing, and of the surface that no cell sees, from which on there is a warning."""
+THICKER = 0.25
+"""Share of the volume by which parts are thicker than the surface from which on there is a warning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,13 @@ class Tetrahedra:
 
 
 def tetrahedralize(
-    vertices: Any, faces: Any, *, cell: float | None = None, method: str = "lattice", label: str = "surface"
+    vertices: Any,
+    faces: Any,
+    *,
+    cell: float | None = None,
+    method: str = "lattice",
+    covers: bool = False,
+    label: str = "surface",
 ) -> Tetrahedra:
     """Fill a surface with tetrahedra.
 
@@ -75,6 +84,8 @@ def tetrahedralize(
         cell: Edge of a cell of the lattice [m], about the size of a tetrahedron; left out: for about `COUNT` of them.
         method: `"lattice"`: isosurface stuffing, with angles between 9 and 162 degrees. `"tetwild"`: fTetWild, slower
             by far, keeps edges and thin parts; it comes with the extra [tet].
+        covers: Whether the lattice covers the surface: parts thinner than a cell are made as thick as one, and sharp
+            edges are not blunted but stand out a bit.
         label: What the surface belongs to, for messages.
 
     Raises:
@@ -102,6 +113,8 @@ def tetrahedralize(
         )
     filled = stuff(surface.corners, cell, OPEN)
     _check_closed(surface, filled, label)
+    if check.flag(label, "covers", covers) and method == "lattice" and len(filled.tetrahedra):
+        filled = cover(surface.corners, cell, filled, surface.parts)
     points, tetrahedra = filled.vertices, filled.tetrahedra
     if method == "tetwild":
         from shinari.geometry.tetrahedra.ftetwild import run_tetwild
@@ -190,6 +203,8 @@ def _warn(surface: Surface, result: Tetrahedra, label: str) -> None:
         lost.append(f"{100 * result.missing:.0f} % of the volume is missing")
     if result.unseen > UNSEEN:
         lost.append(f"{100 * result.unseen:.0f} % of the surface is far from any tetrahedron")
+    if result.missing < -THICKER:
+        lost.append(f"they are thickened, by {-100 * result.missing:.0f} % of the volume")
     if count > surface.parts:
         lost.append(f"they fall into {count} pieces, the surface into {surface.parts}")
     if lost:

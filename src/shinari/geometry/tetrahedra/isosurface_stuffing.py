@@ -70,7 +70,7 @@ def stuff(corners: NDArray[np.float64], cell: float, most_torn: float) -> Stuffi
     # one cube and a bit to spare on each side
     lattice = np.ceil((high - low) / cell).astype(np.int64) + 3
     origin = 0.5 * (low + high) - 0.5 * cell * (lattice - 1)
-    surface = Winding(_shortened(corners, BLOCK * cell))
+    surface = Winding(shortened(corners, BLOCK * cell))
     points = origin + cell * _lattice_points(lattice)
     winding = _wind(surface, points, lattice, origin, cell)
     signs = np.where(np.abs(winding) > 0.5, 1, -1).astype(np.int8).reshape(*lattice, 2)
@@ -102,7 +102,7 @@ def stuff(corners: NDArray[np.float64], cell: float, most_torn: float) -> Stuffi
     return Stuffing(vertices, tetrahedra, overlap, share, lattice, origin)
 
 
-def _shortened(corners: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+def shortened(corners: NDArray[np.float64], most: float) -> NDArray[np.float64]:
     """The same surface in triangles without an edge longer than that: long ones have boxes that see everything.
 
     Each is halved across its longest edge. What two share is halved from both sides, at the same points.

@@ -56,6 +56,21 @@ class Quality:
         )
 
 
+def shapes(x: NDArray[np.float64], tetrahedra: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Shape of each tetrahedron, 6 sqrt(2) V / l_rms^3, (T,), of vertices (V, 3) [m]; see `Quality`."""
+    return _shapes(volumes(x, tetrahedra), _squared_edges(x, tetrahedra))
+
+
+def _squared_edges(x: NDArray[np.float64], tetrahedra: NDArray[np.integer]) -> NDArray[np.float64]:
+    corners = x[tetrahedra]
+    spans = corners[:, EDGES[:, 1]] - corners[:, EDGES[:, 0]]
+    return np.einsum("tek,tek->te", spans, spans)
+
+
+def _shapes(volume: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 6.0 * np.sqrt(2.0) * _over(volume, squares.mean(axis=1) ** 1.5)
+
+
 def measure_quality(vertices: NDArray[np.floating], tetrahedra: NDArray[np.integer]) -> Quality:
     """Measure each tetrahedron.
 
@@ -64,11 +79,8 @@ def measure_quality(vertices: NDArray[np.floating], tetrahedra: NDArray[np.integ
         tetrahedra: Vertex indices, (T, 4).
     """
     x = np.asarray(vertices, np.float64)
-    corners = x[tetrahedra]
-    spans = corners[:, EDGES[:, 1]] - corners[:, EDGES[:, 0]]
-    squares = np.einsum("tek,tek->te", spans, spans)
-    volume = volumes(x, tetrahedra)
-    shape = 6.0 * np.sqrt(2.0) * _over(volume, squares.mean(axis=1) ** 1.5)
+    corners, squares, volume = x[tetrahedra], _squared_edges(x, tetrahedra), volumes(x, tetrahedra)
+    shape = _shapes(volume, squares)
     # outward normals as long as twice the area; r = 3 V / A, and R from the products of opposite edges (Crelle)
     a, b, c = (corners[:, FACES[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)

@@ -1,4 +1,4 @@
-"""What closes loops in a compiled robot: connections and welds of bodies, and tendons that are straight."""
+"""What closes loops in a compiled robot: connections and welds of bodies."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,14 +11,12 @@ from shinari.io.robots.mechanism import Mechanism
 CONNECT, WELD, JOINT = 0, 1, 2
 BODY, SITE_OBJECT = 1, 6
 """Kinds of what an equality constraint holds together."""
-SITE = 3
-"""Kind of a part of a tendon that is a site."""
 TOGETHER = 1e-5
 """Places that are farther apart than this are not one [m]."""
 
 
 def closing_joints(mechanism: Mechanism, point: Callable[[Any], np.ndarray]) -> list[tuple[str, dict[str, Any]]]:
-    """Joints that stand for equality constraints and straight tendons; those without one are listed as skipped.
+    """Joints that stand for equality constraints between bodies; those without one are listed as skipped.
 
     Args:
         mechanism: The robot.
@@ -33,16 +31,13 @@ def closing_joints(mechanism: Mechanism, point: Callable[[Any], np.ndarray]) -> 
         options = _equality(mechanism, index, f"equality {label!r}", point)
         if options is not None:
             found.append((label, options))
-    for index in range(int(mechanism.model.ntendon)):
-        label = mechanism.model.tendon(index).name or f"tendon_{index + 1}"
-        found += _tendon(mechanism, index, label, point)
     return found
 
 
 def _equality(m: Mechanism, index: int, label: str, point: Callable) -> dict[str, Any] | None:
     model, kind = m.model, int(m.model.eq_type[index])
     if kind == JOINT:
-        _list_of_joints(m, index, label)
+        # see `couplings`
         return None
     if not model.eq_active0[index]:
         m.skipped.append(f"{label}: it is not active at the start")
@@ -66,12 +61,6 @@ def _equality(m: Mechanism, index: int, label: str, point: Callable) -> dict[str
     return {"kind": "ball" if kind == CONNECT else "fixed", "a": bodies[0], "b": bodies[1], "anchor": point(places[0])}
 
 
-def _list_of_joints(m: Mechanism, index: int, label: str) -> None:
-    """List an equality of joints that is no straight line: see `Robot.followers` for those that are."""
-    if np.any(m.model.eq_data[index][2:5]) or int(m.model.eq_obj2id[index]) < 0:
-        m.skipped.append(f"{label}: a polynomial between joints, or a joint that is held")
-
-
 def _turned(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
     size = float(np.linalg.norm(quaternion))
     return vector if size == 0.0 else rotation_matrix(quaternion / size) @ vector
@@ -79,40 +68,3 @@ def _turned(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 def _place(m: Mechanism, body: int, local: np.ndarray) -> np.ndarray:
     return np.array(m.data.xpos[body]) + rotation_matrix(np.array(m.data.xquat[body])) @ local
-
-
-def _tendon(m: Mechanism, index: int, label: str, point: Callable) -> list[tuple[str, dict[str, Any]]]:
-    """A tendon between two sites: a rope by its range, a spring by its stiffness."""
-    model = m.model
-    parts = range(int(model.tendon_adr[index]), int(model.tendon_adr[index]) + int(model.tendon_num[index]))
-    stiffness, damping = _first(model.tendon_stiffness[index]), _first(model.tendon_damping[index])
-    limited = bool(model.tendon_limited[index])
-    if len(parts) != 2 or any(int(model.wrap_type[k]) != SITE for k in parts):
-        if stiffness or damping or limited or model.tendon_frictionloss[index]:
-            m.skipped.append(f"tendon {label!r}: its spring, damping, friction and limits; it is not straight")
-        return []
-    sites = [int(model.wrap_objid[k]) for k in parts]
-    ends = [np.array(m.data.site_xpos[s]) for s in sites]
-    base = {"kind": "distance", "anchor": point(ends[0]), "second_anchor": point(ends[1])}
-    base |= dict(zip("ab", (int(model.site_bodyid[s]) for s in sites), strict=True))
-    length, found = float(np.linalg.norm(ends[0] - ends[1])), []
-    if limited:
-        low, high = (float(bound) for bound in model.tendon_range[index])
-        if low <= length * (1.0 + 1e-9) and length <= high * (1.0 + 1e-9):
-            found.append((label, base | {"limits": (min(low, length), max(high, length))}))
-        else:
-            m.skipped.append(f"tendon {label!r}: its length {length:.4g} m starts outside {low:g} to {high:g}")
-    if stiffness > 0.0:
-        low, high = (float(bound) for bound in model.tendon_lengthspring[index])
-        if low != high:
-            m.skipped.append(
-                f"tendon {label!r}: its spring is slack from {low:g} to {high:g} m; it is taut beyond {high:g}"
-            )
-        found.append(
-            (f"{label}_spring", base | {"compliance": 1.0 / stiffness, "rest_length": high, "damping": damping})
-        )
-    return found
-
-
-def _first(value: Any) -> float:
-    return float(np.asarray(value).ravel()[0])

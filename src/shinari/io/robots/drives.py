@@ -5,36 +5,37 @@ from typing import Any
 
 import numpy as np
 
+from shinari.io.robots.tendons import AT_TENDON, tendon_name
 from shinari.scene.motors import ForceMotor, Motor, Servo
 
 HINGE, SLIDE = 3, 2
-AT_JOINT, AT_TENDON = (0, 1), 3
-"""Actuators that act on a joint, in its own axes or in those of the parent, or on a tendon."""
+AT_JOINT = (0, 1)
+"""Actuators that act on a joint, in its own axes or in those of the parent."""
 FIXED_GAIN, NO_BIAS, AFFINE_BIAS, NO_DYNAMICS = 0, 0, 1, 0
-THROUGH_JOINTS = 0
-"""Kind of what a tendon goes over: joints, so that its length is a sum of their angles."""
 
 
 @dataclass
 class Actuator:
-    """An actuator of an MJCF: a force on one joint, or on several through a tendon.
+    """An actuator of an MJCF: a force on a joint, or along a tendon.
 
-    The force is gain u + offset - stiffness q - damping q', with the command u and the angles q of its joints.
+    The force is gain u + offset - stiffness q - damping q', with the command u and the angle or length q of its target.
 
     Attributes:
         name: Its name.
-        joints: The joints that it acts on, by name, and the arm of each.
+        target: The joint or tendon that it acts on, by name.
+        on_tendon: Whether that is a tendon.
         gain: Force for a command of 1 [N m or N].
         offset: Force for a command of 0.
-        stiffness: Stiffness of the one joint [N m/rad or N/m].
-        damping: Damping of the one joint [N m s/rad or N s/m].
+        stiffness: Stiffness against its target [N m/rad or N/m].
+        damping: Damping of its target [N m s/rad or N s/m].
         limits: Least and largest command.
-        max_force: Largest force, on the first joint.
+        max_force: Largest force on its target.
         command: The command u.
     """
 
     name: str
-    joints: dict[str, float]
+    target: str
+    on_tendon: bool
     gain: float
     offset: float = 0.0
     stiffness: float = 0.0
@@ -44,21 +45,21 @@ class Actuator:
     command: float = field(default=0.0)
 
 
-def motor_of(actuators: list[Actuator], joint: str) -> Motor | None:
-    """The motor that some actuators together are for a joint; None where there is none."""
-    own = [a for a in actuators if joint in a.joints]
+def motor_of(actuators: list[Actuator], target: str, on_tendon: bool = False) -> Motor | None:
+    """The motor that some actuators together are for a joint or tendon; None where there is none."""
+    own = [a for a in actuators if a.target == target and a.on_tendon == on_tendon]
     if not own:
         return None
     stiffness, damping = sum(a.stiffness for a in own), sum(a.damping for a in own)
     most = sum(a.max_force for a in own)
-    force = sum((a.gain * a.command + a.offset) * a.joints[joint] for a in own)
+    force = sum(a.gain * a.command + a.offset for a in own)
     if stiffness > 0.0:
         return Servo(force / stiffness, stiffness, damping, most)
     return Servo(0.0, 0.0, damping, most, force=force) if damping > 0.0 else ForceMotor(force, most)
 
 
 def actuators_of(model: Any, joint_names: dict[int, str], skipped: list[str]) -> list[Actuator]:
-    """Actuators that act on hinges and slides.
+    """Actuators that act on hinges and slides, and on tendons.
 
     Args:
         model: The compiled robot.
@@ -73,9 +74,10 @@ def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list
     name = model.actuator(index).name or f"actuator_{index + 1}"
     label = f"actuator {name!r}"
     gear = float(model.actuator_gear[index, 0])
-    arms = _arms(model, index, joint_names)
-    if not arms or gear == 0.0:
-        skipped.append(f"{label}: it acts on no hinge or slide, nor on a tendon over such")
+    kind, target = int(model.actuator_trntype[index]), int(model.actuator_trnid[index, 0])
+    joint = kind in AT_JOINT and int(model.jnt_type[target]) in (HINGE, SLIDE) and target in joint_names
+    if not (joint or kind == AT_TENDON) or gear == 0.0:
+        skipped.append(f"{label}: it acts on no hinge, slide or tendon")
         return None
     bias_type = int(model.actuator_biastype[index])
     if int(model.actuator_gaintype[index]) != FIXED_GAIN or bias_type not in (NO_BIAS, AFFINE_BIAS):
@@ -84,15 +86,12 @@ def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list
     if int(model.actuator_dyntype[index]) != NO_DYNAMICS:
         skipped.append(f"{label}: its dynamics; its command acts at once")
     bias = np.array(model.actuator_biasprm[index][:3]) if bias_type == AFFINE_BIAS else np.zeros(3)
-    if len(arms) > 1 and (bias[1] or bias[2]):
-        skipped.append(f"{label}: it holds the length of a tendon over several joints")
-        return None
-    (arm, *_) = arms.values()
-    result = Actuator(name, {joint: a * gear for joint, a in arms.items()}, float(model.actuator_gainprm[index][0]))
-    result.offset = float(bias[0])
-    # the stiffness against the length of the actuator, which is gear times arm times the angle
-    result.stiffness = max(-float(bias[1]), 0.0) * (gear * arm) ** 2
-    result.damping = max(-float(bias[2]), 0.0) * (gear * arm) ** 2
+    on = joint_names[target] if joint else tendon_name(model, target)
+    result = Actuator(name, on, not joint, gear * float(model.actuator_gainprm[index][0]))
+    result.offset = gear * float(bias[0])
+    # the stiffness against the length of the actuator, which is gear times the angle or length
+    result.stiffness = max(-float(bias[1]), 0.0) * gear**2
+    result.damping = max(-float(bias[2]), 0.0) * gear**2
     if bias[1] > 0.0 or bias[2] > 0.0:
         skipped.append(f"{label}: a part of its force that grows with the angle or speed")
     if model.actuator_ctrllimited[index]:
@@ -100,22 +99,7 @@ def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list
         result.limits, result.command = (low, high), float(np.clip(0.0, low, high))
     if model.actuator_forcelimited[index]:
         low, high = (float(bound) for bound in model.actuator_forcerange[index])
-        result.max_force = min(abs(low), abs(high)) * abs(gear * arm)
+        result.max_force = min(abs(low), abs(high)) * abs(gear)
         if low != -high:
             skipped.append(f"{label}: the larger of its force limits {low:g} and {high:g}")
     return result
-
-
-def _arms(model: Any, index: int, joint_names: dict[int, str]) -> dict[str, float]:
-    """How fast the length of an actuator grows with each joint, by name."""
-    kind, target = int(model.actuator_trntype[index]), int(model.actuator_trnid[index, 0])
-    if kind in AT_JOINT and int(model.jnt_type[target]) in (HINGE, SLIDE) and target in joint_names:
-        return {joint_names[target]: 1.0}
-    if kind != AT_TENDON:
-        return {}
-    first, count = int(model.tendon_adr[target]), int(model.tendon_num[target])
-    parts = range(first, first + count)
-    if any(int(model.wrap_type[k]) != THROUGH_JOINTS + 1 for k in parts):
-        return {}
-    joints = [(int(model.wrap_objid[k]), float(model.wrap_prm[k])) for k in parts]
-    return {joint_names[j]: arm for j, arm in joints} if all(j in joint_names for j, _ in joints) else {}

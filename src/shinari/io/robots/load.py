@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,20 +15,21 @@ from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.io.robots.closures import closing_joints
 from shinari.io.robots.drives import Actuator, actuators_of, motor_of
 from shinari.io.robots.geometry import Geom, color_of, may_touch, relative, surface_of
-from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism
+from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
 from shinari.io.robots.sensors import sensors_of
+from shinari.io.robots.tendons import Found, tendons_of
 from shinari.scene.handle import BodyHandle, ColliderHandle
 from shinari.scene.joint_handle import JointHandle
+from shinari.scene.medium import Medium
+from shinari.scene.tendon import Pulley, TendonHandle, Wrap
 from shinari.shapes.compound import Compound
 
 Z_TO_Y = np.array([np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])
 """Turns the world of the file, Z up, into that of the scene, Y up: x stays, y goes to -z."""
 BETWEEN = 1.0e-3
 """Part of the mass of a body that goes to each of the bodies between its joints, where it has several."""
-EQUAL_JOINTS = 2
-"""Kind of an equality constraint between joints."""
 KINDS = {BALL: "ball", SLIDE: "slider", HINGE: "hinge"}
 
 
@@ -123,6 +125,7 @@ class _Adder:
         self._between: dict[int, list[BodyHandle]] = {}
         self._joints: dict[str, JointHandle] = {}
         self._actuators: list[Actuator] = []
+        self._tendons: dict[str, TendonHandle] = {}
 
     def robot(self) -> Robot:
         """Add everything."""
@@ -136,13 +139,15 @@ class _Adder:
         colliders = self._add_world()
         self._add_closures()
         self._filter(colliders)
-        followers = self._followers()
+        followers = self._couple()
+        self._add_tendons()
         self._list_others()
         sensors = sensors_of(m, self._handles, self._joints)
         bodies = {m.body_name(body): handle for body, handle in self._handles.items()}
         actuators = {actuator.name: actuator for actuator in self._actuators}
         told = self._skipped, m.source.repaired
-        return Robot(self._name, bodies, self._joints, colliders, *told, actuators, self._poses(), followers, sensors)
+        parts = bodies, self._joints, colliders
+        return Robot(self._name, *parts, *told, actuators, self._poses(), followers, sensors, self._tendons)
 
     def _poses(self) -> dict[str, dict[str, float]]:
         """Keyframes as named targets."""
@@ -157,21 +162,60 @@ class _Adder:
             for key in range(int(model.nkey))
         }
 
-    def _followers(self) -> dict[str, tuple[str, float, float]]:
-        """Joints that follow others: <mimic> of URDF and <equality><joint> of MJCF."""
-        m, model = self._mechanism, self._mechanism.model
-        found = dict(m.source.mimics)
-        for index in range(int(model.neq)):
-            if int(model.eq_type[index]) != EQUAL_JOINTS or int(model.eq_obj2id[index]) < 0:
+    def _couple(self) -> dict[str, str]:
+        """Couple joints that follow others; their leaders by name."""
+        m, found = self._mechanism, {}
+        for coupling in m.couplings:
+            follower = m.joint_name(coupling.joint)
+            leader = None if coupling.leader is None else m.joint_name(coupling.leader)
+            if follower not in self._joints or not (leader is None or leader in self._joints):
+                self._skipped.append(f"coupling {coupling.name!r}: one of its joints is of a body that stands still")
                 continue
-            follower, leader = (m.joint_name(int(ids[index])) for ids in (model.eq_obj1id, model.eq_obj2id))
-            if not np.any(model.eq_data[index][2:5]):
-                found[follower] = leader, float(model.eq_data[index][1]), float(model.eq_data[index][0])
-        found = {name: law for name, law in found.items() if name in self._joints and law[0] in self._joints}
-        for name, (leader, ratio, offset) in found.items():
-            law = f"{ratio:g} x {leader!r}" + (f" + {offset:g}" if offset else "")
-            self._skipped.append(f"joint {name!r} follows {law}: robot.drive gives it that target, no force joins them")
+            handles = self._joints[follower], None if leader is None else self._joints[leader]
+            name = self._free_name(coupling.name, "coupling")
+            self._tendons[coupling.name] = self._scene.couple_joints(*handles, coupling.coefficients, name=name)
+            if leader is not None:
+                found[follower] = leader
         return found
+
+    def _add_tendons(self) -> None:
+        """Tendons over joints, through sites and around geoms, with their actuators as motors."""
+        m = self._mechanism
+        for found in tendons_of(m, self._anchor, self._matrix):
+            if not self._moves_something(found):
+                self._skipped.append(f"tendon {found.name!r}: nothing that it goes over can move")
+                continue
+            path = [self._carried(item) for item in found.path]
+            joints = {self._joints[m.joint_name(j)]: weight for j, weight in found.joints.items()}
+            motor = motor_of(self._actuators, found.name, on_tendon=True)
+            name = self._free_name(found.name, "tendon")
+            self._tendons[found.name] = self._scene.add_tendon(
+                path, joints=joints, motor=motor, name=name, **found.options
+            )
+        gone = [a.name for a in self._actuators if a.on_tendon and a.target not in self._tendons]
+        self._skipped += [f"actuator {name!r}: its tendon is not there" for name in gone]
+        self._actuators = [a for a in self._actuators if a.name not in gone]
+
+    def _moves_something(self, found: Found) -> bool:
+        """Whether a tendon has joints that are there, or a body that can move."""
+        m = self._mechanism
+        if found.joints:
+            return all(m.joint_name(j) in self._joints for j in found.joints)
+        bodies = [m.carrier(item.body) for item in found.path if not isinstance(item, Pulley)]
+        return any(body and not m.static[body] for body in bodies)
+
+    def _carried(self, item: Any) -> Any:
+        """A part of a path on the body of the scene that carries it."""
+        if isinstance(item, Pulley):
+            return item
+        if isinstance(item, Wrap) and item.side is not None:
+            item = replace(item, side=self._carried(item.side))
+        return replace(item, body=self._handles.get(self._mechanism.carrier(item.body)))
+
+    def _free_name(self, label: str, kind: str) -> str:
+        """A name for something of the robot that no other part of it has."""
+        name = f"{self._name}/{label}"
+        return f"{name}_{kind}" if name in self._scene.handles else name
 
     def _put(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A pose of the file in the scene."""
@@ -201,6 +245,7 @@ class _Adder:
             tensor = axes @ np.diag(model.body_inertia[body]) @ axes.T
             heft = {"mass": rest * float(model.body_mass[body]), "inertia": rest * tensor}
             heft["centre"] = np.array(model.body_ipos[body])
+        options["medium"] = self._medium()
         self._handles[body] = self._scene.add_rigid_body(shape, name=label, **heft, **options)
         self._between[body] = []
         added = self._scene.bodies[-1]
@@ -211,6 +256,13 @@ class _Adder:
             label = f"{self._name}/{m.joint_name(joint)}_carrier"
             handle = self._scene.add_rigid_body(None, position=position, rotation=rotation, name=label, **small)
             self._between[body].append(handle)
+
+    def _medium(self) -> Medium | None:
+        """The medium of the file around its bodies."""
+        opt = self._mechanism.model.opt
+        if not (opt.density > 0.0 or opt.viscosity > 0.0):
+            return None
+        return Medium(float(opt.density), float(opt.viscosity), self._matrix @ np.array(opt.wind))
 
     def _color(self, body: int) -> tuple[float, float, float] | None:
         """Colour of a body in the file."""
@@ -252,9 +304,9 @@ class _Adder:
         result: dict[str, Any] = {
             "start": float(m.qpos[at]),
             "motor": motor_of(self._actuators, label),
-            "rotor_inertia": _first(model.dof_armature[dof]),
-            "dry_friction": _first(model.dof_frictionloss[dof]),
-            "stiffness": _first(model.jnt_stiffness[joint]),
+            "rotor_inertia": first_of(model.dof_armature[dof]),
+            "dry_friction": first_of(model.dof_frictionloss[dof]),
+            "stiffness": first_of(model.jnt_stiffness[joint]),
         }
         if result["stiffness"] > 0.0:
             result["rest"] = float(model.qpos_spring[at])
@@ -282,12 +334,10 @@ class _Adder:
         return self._place + self._matrix @ np.array(point)
 
     def _add_joint(self, kind: str, label: str, a: BodyHandle, b: BodyHandle | None, **options: Any) -> None:
-        taken = f"{self._name}/{label}" in self._scene.handles
-        name = f"{self._name}/{label}_joint" if taken else f"{self._name}/{label}"
-        self._joints[label] = self._scene.add_joint(kind, a, b, name=name, **options)
+        self._joints[label] = self._scene.add_joint(kind, a, b, name=self._free_name(label, "joint"), **options)
 
     def _add_closures(self) -> None:
-        """Joints that close loops, and straight tendons."""
+        """Joints that close loops."""
         m = self._mechanism
         for label, options in closing_joints(m, self._anchor):
             kind, bodies = options.pop("kind"), [m.carrier(options.pop(side)) for side in "ab"]
@@ -298,8 +348,6 @@ class _Adder:
             if not bodies[0]:
                 # the world is the second body
                 bodies.reverse()
-                if "second_anchor" in options:
-                    options["anchor"], options["second_anchor"] = options["second_anchor"], options["anchor"]
             a, b = self._handles[bodies[0]], self._handles.get(bodies[1])
             self._add_joint(kind, label, a, b, collide=True, **options)
 
@@ -352,10 +400,13 @@ class _Adder:
     def _list_others(self) -> None:
         """What else there is in the file and not here."""
         model = self._mechanism.model
-        density, viscosity = float(model.opt.density), float(model.opt.viscosity)
-        if density > 0.0 or viscosity > 0.0:
-            medium = f"density {density:g} kg/m^3, viscosity {viscosity:g} Pa s"
-            self._skipped.insert(0, f"THE MEDIUM ({medium}): bodies move as in a vacuum, unless scene.damping is given")
+        if model.opt.density > 0.0 or model.opt.viscosity > 0.0:
+            found = sorted({int(model.geom_bodyid[g]) for g in np.flatnonzero(np.asarray(model.geom_fluid)[:, 0])})
+            if found:
+                self._skipped.append(
+                    f"fluidshape of {len(found)} bodies, {self._mechanism.body_name(found[0])!r} first: they are "
+                    f"dragged as boxes with their inertia, without lift"
+                )
         for index in range(int(model.npair)):
             name = model.pair(index).name
             self._skipped.append(f"pair {name!r}" if name else f"pair {index}")
@@ -364,15 +415,10 @@ class _Adder:
             self._skipped.append(f"gravity {gravity.tolist()}: that of the scene acts")
 
 
-def _first(value: Any) -> float:
-    """The first number of an array, or the number."""
-    return float(np.asarray(value).ravel()[0])
-
-
 @contextmanager
 def _whole(scene: Scene) -> Iterator[None]:
     """Everything is added, or nothing is."""
-    lists = (scene.bodies, scene.joints, scene.colliders)
+    lists = (scene.bodies, scene.joints, scene.tendons, scene.colliders)
     lengths, handles, ignored = [len(items) for items in lists], dict(scene.handles), set(scene.ignored)
     try:
         yield

@@ -1,18 +1,26 @@
 """A robot file as MuJoCo understands it: which of its bodies are bodies here, where they are, and what carries what."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from shinari import check
+from shinari.api.add_tendons import MET
 from shinari.errors import FileError, SceneError, require
 from shinari.io.robots.compile import compiled
+from shinari.io.robots.couplings import Coupling, couplings_of, settled
 from shinari.io.robots.geometry import Geom, geoms_of
 from shinari.io.robots.source import Source
 from shinari.shapes.hull import ConvexHull
 
 FREE, BALL, SLIDE, HINGE = range(4)
 UNNAMED = "MuJoCo Model"
+
+
+def first_of(value: Any) -> float:
+    """The first number of an array, or the number."""
+    return float(np.asarray(value).ravel()[0])
 
 
 class Mechanism:
@@ -30,13 +38,14 @@ class Mechanism:
     Attributes:
         name: Name of the robot.
         model: The compiled model.
-        data: Where everything is, Z up: `xpos`, `xquat`, `xanchor`, `xaxis`.
+        data: Where everything is, Z up: `xpos`, `xquat`, `xanchor`, `xaxis`, and the lengths of tendons.
         qpos: Angles and travels at the start, by their addresses.
         joints: Joints of each body, outermost first, without free ones.
         static: Whether each body stands still.
         groups: First body of the group of each body; 0 for those that stand still on the world.
         bodies: Bodies that are bodies here.
         geoms: Geoms of each of them, and of those that are merged into it; by 0 those of the world, and planes.
+        couplings: Joints that follow others.
         skipped: What was left out, in words.
 
     Raises:
@@ -59,8 +68,12 @@ class Mechanism:
         ]
         self.qpos = np.array(model.qpos0)
         self._set_angles(angles)
+        self.couplings = self._settle(angles)
         self.data.qpos[:] = self.qpos
         mujoco.mj_kinematics(model, self.data)
+        if model.ntendon:
+            mujoco.mj_comPos(model, self.data)
+            mujoco.mj_tendon(model, self.data)
         self.static = [True] * count
         self.groups = [0] * count
         for body in range(1, count):
@@ -143,6 +156,24 @@ class Mechanism:
         carries = any(self.joints[b] and model.body_rootid[b] == body for b in range(body, int(model.nbody)))
         roots = int((np.asarray(model.body_parentid[1:]) == 0).sum())
         return fixed_base or not (carries or roots == 1)
+
+    def _settle(self, angles: Mapping[str, float]) -> list[Coupling]:
+        """Put joints that follow others where their laws want them."""
+        wanted, names = self.qpos.copy(), {j: self.joint_name(j) for joints in self.joints for j in joints}
+        found = settled(
+            couplings_of(self.model, self.source.mimics, self.skipped), self.model, self.qpos, names, self.skipped
+        )
+        for coupling in found:
+            name, at = names[coupling.joint], int(self.model.jnt_qposadr[coupling.joint])
+            if name in angles and abs(self.qpos[at] - wanted[at]) > MET:
+                leader = None if coupling.leader is None else repr(names[coupling.leader])
+                law = f"is held by coupling {coupling.name!r}" if leader is None else f"follows {leader}"
+                instead = "leave its angle out" if leader is None else f"give the angle of {leader} alone"
+                raise SceneError(
+                    f"robot {self.source.path}: angles: joint {check.short(name)} {law}, which puts it at "
+                    f"{self.qpos[at]:g}, not {wanted[at]:g}; {instead}"
+                )
+        return found
 
     def _set_angles(self, angles: Mapping[str, float]) -> None:
         model, path = self.model, self.source.path

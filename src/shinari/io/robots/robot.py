@@ -1,6 +1,6 @@
 """A robot in a scene: its parts by name, all of its joints as arrays, and what drives them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from shinari.scene.handle import BodyHandle, ColliderHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.motors import MOTORS, ForceMotor, Motor, Servo, VelocityMotor
 from shinari.scene.running import running, simulation_of
+from shinari.scene.tendon import TendonHandle
 
 MOVES = ("hinge", "slider")
 TARGETS = {VelocityMotor: "speed", Servo: "target", ForceMotor: "force"}
@@ -35,8 +36,9 @@ class Robot:
         repaired: What of the file was changed to what it must have meant, in words.
         actuators: Its actuators by name, for `command`.
         poses: Named targets: angles of some joints by name. Of an MJCF its keyframes.
-        followers: Joints that take the target of another times a ratio plus an offset, by name.
+        followers: Of each joint that follows another the name of that, see `Scene.couple_joints`.
         sensors: Its sensors by name; `robot.sensors["gyro"].read()`.
+        tendons: Its tendons and couplings of joints by their names in the file.
     """
 
     name: str
@@ -47,8 +49,9 @@ class Robot:
     repaired: list[str] = field(default_factory=list)
     actuators: Mapping[str, Actuator] = field(default_factory=dict)
     poses: dict[str, dict[str, float]] = field(default_factory=dict)
-    followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    followers: Mapping[str, str] = field(default_factory=dict)
     sensors: Mapping[str, Sensor] = field(default_factory=dict)
+    tendons: Mapping[str, TendonHandle] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +86,8 @@ class Robot:
 
         Args:
             targets: A number for each joint in the order of `names`, (J,); or some by name; or the name of one of its
-                `poses`. By name a value may also be a motor, or None for no motor.
+                `poses`. By name a value may also be a motor, or None for no motor. Joints that follow others are driven
+                by name only: else what they follow moves them.
             motor: What drives them to these numbers, in place of the motors that they have: `Servo(0, 100, 10)` takes
                 them as angles, `VelocityMotor(0)` as speeds, `ForceMotor()` as moments and forces.
 
@@ -96,7 +100,9 @@ class Robot:
             raise SceneError(
                 f"{label}: motor: expected a VelocityMotor, a Servo or a ForceMotor, got {check.short(motor)}"
             )
-        wanted = self._with_followers(self._by_name(label, targets))
+        wanted = self._by_name(label, targets)
+        if not isinstance(targets, Mapping):
+            wanted = {name: value for name, value in wanted.items() if name not in self.followers}
         given = [value if motor is None else _aimed(label, motor, name, value) for name, value in wanted.items()]
         self._simulation.bodies.drive_all([self.joints[name] for name in wanted], given)
 
@@ -115,10 +121,17 @@ class Robot:
         for name, value in numbers.items():
             actuator = self.actuators[name]
             actuator.command = float(np.clip(value, *actuator.limits))
+        driven, pulled = self._motors(self.names), self._motors(self.tendons, on_tendon=True)
+        bodies = self._simulation.bodies
+        bodies.drive_all([self.joints[name] for name in driven], list(driven.values()), bounded=False)
+        if pulled:
+            bodies.drive_tendons([self.tendons[name] for name in pulled], list(pulled.values()))
+
+    def _motors(self, names: Iterable[str], on_tendon: bool = False) -> dict[str, Motor]:
+        """The motors that the actuators are for some joints or tendons; without those that have no actuator."""
         everything = list(self.actuators.values())
-        driven = [name for name in self.names if any(name in actuator.joints for actuator in everything)]
-        motors = [motor_of(everything, name) for name in driven]
-        self._simulation.bodies.drive_all([self.joints[name] for name in driven], motors, bounded=False)
+        found = {name: motor_of(everything, name, on_tendon) for name in names}
+        return {name: motor for name, motor in found.items() if motor is not None}
 
     def _by_name(self, label: str, targets: Any) -> dict[str, Any]:
         if isinstance(targets, str):
@@ -128,16 +141,6 @@ class Robot:
                 )
             targets = self.poses[targets]
         return _named(label, "targets", targets, list(self.names))
-
-    def _with_followers(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        """The same, and the joints that follow some of them."""
-        result = dict(wanted)
-        for name, (leader, ratio, offset) in self.followers.items():
-            value = wanted.get(leader)
-            if name not in wanted and isinstance(value, (int, float)) and name in self.names:
-                low, high = self.joints[name].limits
-                result[name] = min(max(ratio * value + offset, low), high)
-        return result
 
     @property
     def _moving(self) -> list[JointHandle]:

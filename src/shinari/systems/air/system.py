@@ -111,6 +111,7 @@ class Air(System):
     """
 
     order = 1
+    on_device = True
 
     def __init__(
         self, scene: Contents, model: Model, state: State, settings: Settings, particles: Particles, clock: Clock
@@ -125,11 +126,19 @@ class Air(System):
         self._corners = Corners(real, kick=kicks, by_particle=air.corners)
         self._offsets = Offsets(real, start=air.corner_offsets)
         self._wind = Wind.zeros(settings.substeps, real)
+        if not self.needs_python:
+            self._wind.velocity[...] = model.wind
         self.follow_release()
 
+    @property
+    def needs_python(self) -> bool:
+        """Whether the wind is a function of time."""
+        return callable(self._model.wind)
+
     def begin(self, time: float, ends: np.ndarray) -> None:
-        """Tabulate the wind at the ends of the substeps [s]."""
-        tabulate(self._wind, self._model, ends)
+        """Tabulate a wind that changes at the ends of the substeps [s]."""
+        if self.needs_python:
+            tabulate(self._wind, self._model, ends)
 
     def follow_release(self) -> None:
         """Triangles that have torn have no drag."""

@@ -52,11 +52,12 @@ class ContactList:
         self._starts, self._rows = Offsets.zeros(len(elements) + 1), Offsets.zeros(len(elements) + 1)
         self._scans = Scan(self._starts), Scan(self._rows)
 
-    def forget(self) -> None:
+    def record_forget(self, p: Program) -> None:
         """Empty the list at the start of a step."""
         for array in self.counts.arrays.values():
-            array[...] = 0
-        self.colours.start[...] = 0
+            p.copy(0, (array, 0))
+        for colour in range(len(self.colours)):
+            p.copy(0, (self.colours.start, colour))
 
     def record_renew(self, p: Program) -> None:
         """Make the list from the marks; contacts that were in it keep their state."""
@@ -114,6 +115,7 @@ def set_aside(m, contacts: Contacts, old: Contacts):
         contacts.normal_correction[m],
         contacts.friction_correction[m],
     )
+    old.rolling_correction[m] = contacts.rolling_correction[m]
     old.normal[m], old.gap[m] = contacts.normal[m], contacts.gap[m]
     old.weights[m], old.impulse[m] = contacts.weights[m], contacts.impulse[m]
     old.carried[m] = False
@@ -149,6 +151,7 @@ def fill_lists(
             if rest & ONE_BIT != NO_BIT:
                 contacts.item[m], contacts.solid[m] = i, k
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
+                contacts.rolling_correction[m] = ZERO, ZERO, ZERO
                 contacts.normal[m], contacts.gap[m] = (ZERO, ZERO, ZERO), ZERO
                 contacts.weights[m], contacts.bound[m] = (THIRD, THIRD, THIRD), np.float32(-1.0)
                 contacts.impulse[m] = ZERO, ZERO, ZERO
@@ -167,6 +170,7 @@ def carry_over(m, old: Contacts, contacts: Contacts, starts: Offsets):
                 old.normal_correction[m],
                 old.friction_correction[m],
             )
+            contacts.rolling_correction[n] = old.rolling_correction[m]
             contacts.normal[n], contacts.gap[n] = old.normal[m], old.gap[m]
             contacts.weights[n], contacts.impulse[n] = old.weights[m], old.impulse[m]
             old.carried[m] = True

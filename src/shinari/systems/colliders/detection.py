@@ -74,6 +74,25 @@ def advance_poses(at, poses: Poses, motion: Motion, colliders: Colliders, origin
 
 
 @kernel(mixed=True)
+def start_pose(at, poses: Poses, motion: Motion, colliders: Colliders, origins: Origins):
+    """A step begins: the pose of a collider at its start."""
+    count = len(colliders)
+    g, k = at // count, at % count
+    like = poses.after[at, 0]
+    for c in range(9):
+        poses.after[at, c] = convert(motion.pose[k, c], like)
+    for c in range(3):
+        poses.after[at, 9 + c] = convert(motion.pose[k, 9 + c] - origins.position[g, c], like)
+    poses.before[at] = poses.after[at]
+
+
+@kernel
+def start_search(_, search: Search, ahead: real):
+    """A step begins: the lists are to be made, with these margins in displacements of a step."""
+    search.stale[0], search.factor[0], search.detections[0] = 1, ahead, 0
+
+
+@kernel(mixed=True)
 def look_ahead(at, poses: Poses, motion: Motion, colliders: Colliders, origins: Origins):
     """Keep the pose of a collider at a detection, and where it will be at the end of the step."""
     count = len(colliders)

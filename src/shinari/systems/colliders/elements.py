@@ -441,15 +441,15 @@ def bounce_element(
         now = sub(blend(b, velocities[i[0]], velocities[i[1]], velocities[i[2]]), carried)
         change = recoil(contacts.normal[m], contacts.gap[m], start, now, law, (gx, gy, gz), slow, h)
         record(contacts.impulse, m, change, ONE / w)
-        kick(velocities, i[0], x[i[0], 3] * share[0] / w, change)
-        kick(velocities, i[1], x[i[1], 3] * share[1] / w, change)
-        kick(velocities, i[2], x[i[2], 3] * share[2] / w, change)
+        add_share(velocities, i[0], x[i[0], 3] * share[0] / w, change)
+        add_share(velocities, i[1], x[i[1], 3] * share[1] / w, change)
+        add_share(velocities, i[2], x[i[2], 3] * share[2] / w, change)
 
 
 @steady
-def kick(velocities, i, share, change):
-    """Change the velocity of a vertex; one that is fixed is not written."""
+def add_share(vectors, i, share, change):
+    """Add a share of a change to the velocity or the position of a vertex; one that is fixed is not written."""
     if share > ZERO:
-        velocities[i, 0] += share * change[0]
-        velocities[i, 1] += share * change[1]
-        velocities[i, 2] += share * change[2]
+        vectors[i, 0] += share * change[0]
+        vectors[i, 1] += share * change[1]
+        vectors[i, 2] += share * change[2]

@@ -89,6 +89,7 @@ class Contacts(Record):
     solid = Field(np.uint32)
     normal_correction = Field(real, unit="m", doc="displacement along the normal so far")
     friction_correction = Field(real, 3, unit="m", doc="displacement by friction so far, world axes")
+    rolling_correction = Field(real, 3, unit="m", doc="turn of the surface against rolling so far; of grains that turn")
     normal = Field(real, 3, doc="world axes")
     gap = Field(real, unit="m", doc="gap at the start of the substep")
     weights = Field(real, 3, doc="weights of the point of the item that touches")

@@ -7,10 +7,12 @@ import numpy as np
 from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
+from shinari.compute.program import run_once
 from shinari.geometry.motion import pose_at, rotation_matrix
 from shinari.model.model import Model
 from shinari.model.particles import Clock, Origins, Particles
 from shinari.model.settings import Settings
+from shinari.model.spins import Spins, spins_of
 from shinari.model.state import State
 from shinari.model.system import System
 from shinari.scene.contents import Contents
@@ -31,11 +33,14 @@ from shinari.systems.colliders.detection import (
     look_ahead,
     mark_element,
     mark_particle,
+    start_pose,
+    start_search,
     store_velocity,
     sum_squares,
 )
 from shinari.systems.colliders.elements import bounce_element, elements_of, project_elements
 from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
+from shinari.systems.colliders.rolling import project_turning_particles
 
 # A margin, in displacements of a particle in a step.
 AHEAD = 2.0
@@ -55,6 +60,7 @@ class ColliderContacts(System):
     """
 
     order = 12
+    on_device = True
     advice = "particles near colliders; a mesh collider with fewer triangles, or a simple shape, is faster"
     solves_contacts = True
 
@@ -91,6 +97,7 @@ class ColliderContacts(System):
         self._movers = np.flatnonzero(moves)
         self.pose_table = Poses.zeros(len(model.origins) * len(colliders), precision)
         self._motion = Motion.zeros((settings.substeps + 1) * len(colliders))
+        self._tabulate(0, *_given_poses(colliders))
         self._contact_particles = ContactParticles.zeros(count, precision)
         self._contact_particles.bind(radius=model.radii, object_index=model.owners)
         self._contact_particles.surface[...] = model.surfaces[model.owners]
@@ -101,7 +108,9 @@ class ColliderContacts(System):
         points = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
         self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
-        self._push = [for_kinds(project_particles(meshes), kinds)]
+        self._spins: Spins | None = spins_of(scene, model, state)
+        project = project_particles if self._spins is None else project_turning_particles
+        self._push = [for_kinds(project(meshes), kinds)]
         self.element_list: ContactList | None = None
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
@@ -119,21 +128,34 @@ class ColliderContacts(System):
         """Poses at the end of the substep relative to each origin, (G, K, 12): matrix, position."""
         return self.pose_table.after.reshape(-1, len(self.colliders), 12)
 
+    @property
+    def needs_python(self) -> bool:
+        """Whether colliders move."""
+        return len(self._movers) > 0
+
     def begin(self, time: float, ends: np.ndarray) -> None:
-        """Tabulate the poses of the step that begins at a time [s], and empty the lists."""
-        count = len(self.colliders)
-        table = self._motion.pose.reshape(-1, count, 12)
-        positions, rotations = poses_at(self._model.colliders, time)
-        _write(table[0], positions, rotations)
-        self.pose_table.after[:, :9] = np.tile(table[0, :, :9], (len(self._origins), 1))
-        self.pose_table.after[:, 9:] = (table[0, :, 9:] - self._state.origins[:, None]).reshape(-1, 3)
-        self.pose_table.before[...] = self.pose_table.after
+        """Tabulate the poses of the step that begins at a time [s], if colliders move."""
         if len(self._movers):
-            for substep, end in enumerate(ends):
-                _write(table[substep + 1], *poses_at(self._model.colliders, end))
-        self._search.stale[0], self._search.factor[0], self._search.detections[0] = 1, AHEAD, 0
+            for row, at in enumerate((time, *ends)):
+                self._tabulate(row, *poses_at(self._model.colliders, at))
+
+    def set_poses(self, time: float) -> None:
+        """Take the poses of a time [s], for results that are asked for between steps."""
+        self._tabulate(0, *poses_at(self._model.colliders, time))
+        records = self.pose_table, self._motion, self.colliders, self._origins
+        run_once(start_pose, *records, count=len(self.pose_table), threads=1)
+
+    def _tabulate(self, row: int, positions: np.ndarray, rotations: np.ndarray) -> None:
+        """Write poses at the start of a step, row 0, or at the end of a substep."""
+        _write(self._motion.pose.reshape(-1, len(self.colliders), 12)[row], positions, rotations)
+
+    def record_begin(self, p: Program) -> None:
+        """A step begins: poses at its start, and empty lists."""
+        records = self.pose_table, self._motion, self.colliders, self._origins
+        p.launch(start_pose, *records, count=len(self.pose_table))
+        p.serial(start_search, self._search, AHEAD)
         for each in self._lists:
-            each.forget()
+            each.record_forget(p)
 
     def record_detect(self, p: Program) -> None:
         """A substep begins: poses at both of its ends."""
@@ -145,18 +167,25 @@ class ColliderContacts(System):
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Keep all free particles and elements out of all colliders; `first` in the first iteration of a substep."""
-        settings, count = self._settings, len(self._particles)
+        settings = self._settings
         h, speed = settings.substep, settings.depenetration_speed if first else 0.0
-        moving = self._contact_particles, self._particles
+        self.record_lists(p)
+        for each, normal_correction in zip(self._lists, self._push, strict=True):
+            solids = self.colliders, self.pose_table, self.fields
+            moved = self._particles, self._contact_particles
+            if self._spins is not None and each is self.particle_list:
+                moved = *moved, self._spins
+            arguments = each.items, each.contacts, *solids, *moved, h, speed, first
+            p.launch(normal_correction, *arguments, colours=each.colours.start, grain=FEW)
+
+    def record_lists(self, p: Program) -> None:
+        """List the colliders near particles and elements anew where a particle has left its margin."""
+        h, count, moving = self._settings.substep, len(self._particles), (self._contact_particles, self._particles)
         p.launch(check_margin, *moving, self._search, h, count=count, grain=2048)
         if len(self._movers):
             p.launch(check_moving, *moving, self.colliders, self.pose_table, self._search, h, count=count, grain=MANY)
         with p.when((self._search.stale, 0)):
             self._record_search(p)
-        for each, normal_correction in zip(self._lists, self._push, strict=True):
-            solids = self.colliders, self.pose_table, self.fields
-            arguments = each.items, each.contacts, *solids, self._particles, self._contact_particles, h, speed, first
-            p.launch(normal_correction, *arguments, colours=each.colours.start, grain=FEW)
 
     def _record_search(self, p: Program) -> None:
         """List the colliders near particles and elements; contacts keep their state."""
@@ -193,6 +222,11 @@ class ColliderContacts(System):
     def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step."""
         return ContactImpulses.joined([each.contact_impulses() for each in self._lists])
+
+
+def _given_poses(colliders: Sequence[Collider]) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (K, 3) [m] and rotations (K, 4) of colliders as they were added."""
+    return np.array([c.position for c in colliders]), np.array([c.rotation for c in colliders])
 
 
 def poses_at(colliders: Sequence[Collider], time: float) -> tuple[np.ndarray, np.ndarray]:

@@ -86,6 +86,7 @@ class Attachments(System):
     """
 
     order = 50
+    on_device = True
 
     def __init__(
         self, rows: AttachmentModel, state: "State", settings: "Settings", particles: Particles, origins: Origins

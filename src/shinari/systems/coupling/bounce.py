@@ -14,7 +14,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place
-from shinari.systems.colliders.elements import blend, inverse_mass_at, kick, vertex_weights, vertices
+from shinari.systems.colliders.elements import add_share, blend, inverse_mass_at, vertex_weights, vertices
 from shinari.systems.coupling.records import (
     BodyShapeTable,
     BodySweeps,
@@ -133,9 +133,9 @@ def bounce_items(
             gravity.acceleration[0],
             h,
         )
-        kick(v, i[0], x[i[0], 3] * part[0], impulse)
-        kick(v, i[1], x[i[1], 3] * part[1], impulse)
-        kick(v, i[2], x[i[2], 3] * part[2], impulse)
+        add_share(v, i[0], x[i[0], 3] * part[0], impulse)
+        add_share(v, i[1], x[i[1], 3] * part[1], impulse)
+        add_share(v, i[2], x[i[2], 3] * part[2], impulse)
         apply_impulse(frames, b, arm, scale(impulse, -ONE))
         record_impulse(contacts, m, impulse, 1.0)
 

@@ -19,6 +19,7 @@ from shinari.model.system import System
 from shinari.scene.contents import Contents
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.colliders.elements import elements_of
+from shinari.systems.coupling.body_paths import BodyPaths
 from shinari.systems.coupling.bounce import bounce_items, note_motion, note_velocity
 from shinari.systems.coupling.detection import (
     CHUNK,
@@ -61,6 +62,7 @@ from shinari.systems.coupling.sweeps import (
     project_particles,
     start_sweeps,
 )
+from shinari.systems.paths.certifier import Certificate
 from shinari.systems.rigid.body_shapes import BodyShapes, body_shapes_of
 from shinari.systems.rigid.frames import Frames
 
@@ -121,6 +123,7 @@ class BodyParticles(System):
     """
 
     order = 13
+    on_device = True
     solves_contacts = True
 
     def __init__(
@@ -149,12 +152,12 @@ class BodyParticles(System):
         self._model, self._state, self._settings, self._frames = model, state, settings, frames
         real, count = model.real, model.particle_count
         self._body_shapes = body_shapes = body_shapes_of(scene.bodies)
-        self._table, self._fields = body_shape_table(body_shapes), body_fields(tuple(body_shapes.fields))
-        self._particles, self._origins = particles, origins
-        self._contact_particles: ContactParticles = ContactParticles.zeros(count, real)
-        self._contact_particles.radius[...], self._contact_particles.object[...] = model.radii, model.owners
-        self._contact_particles.surface[...] = model.surfaces[model.owners]
-        self._body_sweeps: BodySweeps = BodySweeps.zeros(len(frames), np.float64)
+        self.table, self.fields = body_shape_table(body_shapes), body_fields(tuple(body_shapes.fields))
+        self.particles, self.origins = particles, origins
+        self.contact_particles: ContactParticles = ContactParticles.zeros(count, real)
+        self.contact_particles.radius[...], self.contact_particles.object[...] = model.radii, model.owners
+        self.contact_particles.surface[...] = model.surfaces[model.owners]
+        self.body_sweeps: BodySweeps = BodySweeps.zeros(len(frames), np.float64)
         self._progress: Progress = Progress.zeros(1, np.float64)
         self._sums = Sums.zeros(-(-count // CHUNK), np.float64)
         names = [body.name for body in scene.bodies]
@@ -168,10 +171,10 @@ class BodyParticles(System):
         self._first_body = len(model.colliders)
         held = np.zeros((0, 2), np.int64) if held is None else held
         each = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
-        self._lists = [ContactList(each, model.owners, held, body_shapes, True)]
+        self.lists = [ContactList(each, model.owners, held, body_shapes, True)]
         elements, _ = elements_of(scene, model)
         if len(elements):
-            self._lists.append(ContactList(elements, model.owners, held, body_shapes, False))
+            self.lists.append(ContactList(elements, model.owners, held, body_shapes, False))
 
     @property
     def body_shapes(self) -> BodyShapes:
@@ -187,39 +190,35 @@ class BodyParticles(System):
         """A step begins."""
         progress = self._progress
         progress.stale[0], progress.factor[0], progress.detections[0], progress.fresh[0] = 1, AHEAD, 0, 1
-        for each in self._lists:
+        for each in self.lists:
             each.counts.contacts[0] = 0
-        self._contact_particles.active[...] = True
-        self._contact_particles.active[self._model.inactive(self._state)] = False
+        self.contact_particles.active[...] = True
+        self.contact_particles.active[self._model.inactive(self._state)] = False
 
     def record_detect(self, p: Program) -> None:
         """Record what a substep begins with: the velocities at its start."""
-        p.launch(note_velocity, self._contact_particles, self._particles, count=len(self._particles))
-        p.launch(note_motion, self._frames, self._body_sweeps, count=len(self._frames))
+        p.launch(note_velocity, self.contact_particles, self.particles, count=len(self.particles))
+        p.launch(note_motion, self._frames, self.body_sweeps, count=len(self._frames))
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Record that all particles and elements are kept out of all bodies."""
         progress, h = self._progress, self._settings.substep
-        self._record_measure(p)
-        p.serial(check_body_shapes, self._table, progress)
-        p.launch(check_particle, self._contact_particles, self._particles, progress, h, count=len(self._particles))
-        with p.when((progress.stale, 0)):
-            self._record_search(p)
+        self.record_lists(p)
         p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h)
         if first:
-            for each in self._lists:
-                with self._sweep(p, each):
+            for each in self.lists:
+                with self.sweep(p, each):
                     p.serial(
                         apply_stored_multipliers,
                         *self._arguments(each),
-                        self._table,
+                        self.table,
                         self._frames,
-                        self._body_sweeps,
+                        self.body_sweeps,
                         h,
                     )
             self._record_measure(p)
         with p.repeat(MOST_SWEEPS, until=(progress.done, 0)):
-            points, *others = self._lists
+            points, *others = self.lists
             with p.when((progress.forth, 0)):
                 self._record_projection(p, points)
             for each in others:
@@ -228,32 +227,45 @@ class BodyParticles(System):
                 self._record_projection(p, points)
             p.serial(check_convergence, progress, self._small)
 
+    def record_lists(self, p: Program) -> None:
+        """Record that the lists are made anew where a particle or a body has left its margin."""
+        progress, h = self._progress, self._settings.substep
+        self._record_measure(p)
+        p.serial(check_body_shapes, self.table, progress)
+        p.launch(check_particle, self.contact_particles, self.particles, progress, h, count=len(self.particles))
+        with p.when((progress.stale, 0)):
+            self._record_search(p)
+
+    def path_certifier(self, certificate: Certificate) -> BodyPaths:
+        """What certifies the paths of particles and elements against bodies."""
+        return BodyPaths(certificate, self)
+
     def record_restitution(self, p: Program) -> None:
         """Record restitution, and that nothing approaches."""
-        for each in self._lists:
-            p.serial(bounce_items, *self._arguments(each), self._table, self._frames, self._body_sweeps, self._gravity,
+        for each in self.lists:
+            p.serial(bounce_items, *self._arguments(each), self.table, self._frames, self.body_sweeps, self._gravity,
                      self._settings.substep)  # fmt: skip
 
     def _arguments(self, each: ContactList) -> tuple:
-        return each.counts, each.contacts, each.items, self._contact_particles, self._particles, self._origins
+        return each.counts, each.contacts, each.items, self.contact_particles, self.particles, self.origins
 
     def _record_measure(self, p: Program) -> None:
-        p.launch(measure_body_shape, self._table, self._frames, self._body_sweeps, count=len(self._table))
+        p.launch(measure_body_shape, self.table, self._frames, self.body_sweeps, count=len(self.table))
 
     @contextmanager
-    def _sweep(self, p: Program, each: ContactList) -> Iterator[None]:
+    def sweep(self, p: Program, each: ContactList) -> Iterator[None]:
         """Record a sweep over the contacts of a list if it has any."""
-        frames, body_sweeps = self._frames, self._body_sweeps
+        frames, body_sweeps = self._frames, self.body_sweeps
         with p.when((each.counts.contacts, 0)):
             p.launch(begin_body_sweep, frames, body_sweeps, count=len(frames))
             yield
             p.launch(end_body_sweep, frames, body_sweeps, self._settings.substep, count=len(frames))
 
     def _record_projection(self, p: Program, each: ContactList) -> None:
-        meshes = len(self._fields) > 0
-        kernel = for_kinds((project_particles if each.whole else project_elements)(meshes), self._table.kind)
-        with self._sweep(p, each):
-            arguments = *self._arguments(each), self._table, self._fields, self._frames, self._body_sweeps
+        meshes = len(self.fields) > 0
+        kernel = for_kinds((project_particles if each.whole else project_elements)(meshes), self.table.kind)
+        with self.sweep(p, each):
+            arguments = *self._arguments(each), self.table, self.fields, self._frames, self.body_sweeps
             p.serial(kernel, self._progress, *arguments)
         with p.when((each.counts.contacts, 0)):
             self._record_measure(p)
@@ -261,30 +273,30 @@ class BodyParticles(System):
     def _record_search(self, p: Program) -> None:
         """Record that the pieces near particles and elements are listed; what has pushed in the step is kept."""
         contact_particles, particles, body_shapes, frames = (
-            self._contact_particles,
-            self._particles,
-            self._table,
+            self.contact_particles,
+            self.particles,
+            self.table,
             self._frames,
         )
-        progress, settings, count = self._progress, self._settings, len(self._particles)
+        progress, settings, count = self._progress, self._settings, len(self.particles)
         dt, h = settings.dt, settings.substep
-        p.launch(set_reference, frames, self._body_sweeps, count=len(frames))
+        p.launch(set_reference, frames, self.body_sweeps, count=len(frames))
         self._record_measure(p)
         p.launch(sum_squares, particles, self._sums, count=len(self._sums), grain=4)
         p.serial(begin_detection, progress, self._sums, count, self._weight * dt)
         p.launch(set_margin, contact_particles, particles, progress, dt, h, count=count)
         p.launch(set_shape_margin, body_shapes, frames, progress, dt, count=len(body_shapes))
-        p.serial(set_boxes, self._boxes, contact_particles, particles, self._origins)
+        p.serial(set_boxes, self._boxes, contact_particles, particles, self.origins)
         lists = self._boxes, self._passes, body_shapes, self._candidates
         p.serial(count_candidates, *lists, progress)
         p.require(self._candidates, (progress.candidates, 0))
         p.launch(list_candidates, *lists, count=len(self._boxes))
-        for each in self._lists:
+        for each in self.lists:
             counts = each.counts
             p.copy((counts.contacts, 0), (counts.old, 0))
             p.require(each.old, (counts.old, 0))
             p.launch(keep_contact, each.contacts, each.old, count=(counts.old, 0))
-            p.launch(measure_item, each.items, contact_particles, particles, self._origins, count=len(each.items))
+            p.launch(measure_item, each.items, contact_particles, particles, self.origins, count=len(each.items))
             arguments = (each.offsets, each.items, self._boxes, self._candidates, each.held, body_shapes, frames,
                          each.contacts, each.old, counts)  # fmt: skip
             p.launch(count_item, *arguments, count=len(each.items))
@@ -296,7 +308,7 @@ class BodyParticles(System):
 
     def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step; bodies are counted on from the colliders."""
-        found = ContactImpulses.joined([each.contact_impulses() for each in self._lists])
+        found = ContactImpulses.joined([each.contact_impulses() for each in self.lists])
         return replace(found, colliders=self._first_body + self._body_shapes.frames[found.colliders])
 
 

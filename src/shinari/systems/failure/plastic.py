@@ -191,6 +191,7 @@ class PlasticFlow(System):
     """Rows of one simulation whose rest shapes follow."""
 
     order = 81
+    on_device = True
 
     def __init__(
         self, model: Model, state: State, solvers: "dict[str, BlockSolver]", particles: Particles, h: float

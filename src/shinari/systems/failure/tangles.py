@@ -272,6 +272,7 @@ class Tangles(System):
     """The tetrahedra of one simulation that may be tangled."""
 
     order = 81
+    on_device = True
 
     def __init__(self, state: State, solver: BlockSolver, particles: Particles) -> None:
         block, precision = solver.block, particles.precision

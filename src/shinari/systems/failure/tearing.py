@@ -234,6 +234,7 @@ class TearingSystem(System):
     """Rows of one simulation that tear."""
 
     order = 82
+    on_device = True
 
     def __init__(self, model: Model, solvers: "dict[str, BlockSolver]", particles: Particles) -> None:
         self._model, self._solvers, self._particles = model, solvers, particles

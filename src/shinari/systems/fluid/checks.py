@@ -7,6 +7,7 @@ from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.objects import ParticleObject
 from shinari.shapes.sampling.fill_volume import in_plane
+from shinari.systems.fluid.thin_walls import warn_of_thin_walls
 
 MOST_FLUIDS = 256
 # Ratio of the rest densities of two fluids up to which both keep their density while the denser one, put on top, turns
@@ -29,7 +30,8 @@ def check_fluids(scene: Contents, real: type) -> list[ParticleObject]:
             soft body cannot keep them off.
 
     Warns:
-        FluidWarning: The densities of two fluids differ by more than a factor of 20.
+        FluidWarning: The densities of two fluids differ by more than a factor of 20, or walls are thinner than three
+            spacings.
         ContactWarning: Two fluids, or particles of one, lie in each other.
     """
     fluids = [obj for obj in scene.particle_objects if obj.sampling is not None]
@@ -42,6 +44,7 @@ def check_fluids(scene: Contents, real: type) -> list[ParticleObject]:
         _check_plane(scene, fluids)
     _check_sheets(scene, fluids)
     _warn_of_ratio(fluids)
+    warn_of_thin_walls(scene, fluids)
     _warn_of_overlaps(scene, [fluid for fluid in fluids if fluid.emitter is None], real)
     return fluids
 

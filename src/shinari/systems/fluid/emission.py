@@ -27,6 +27,7 @@ class Emission(System):
     """The emitters and sinks of one simulation."""
 
     order = 2
+    on_device = True
 
     def __init__(self, scene: "Contents", fluids: FluidModel, model: "Model", state: "State") -> None:
         self._fluids, self._model, self._state = fluids, model, state

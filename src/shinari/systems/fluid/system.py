@@ -101,6 +101,7 @@ class Fluid(System):
     """
 
     order = 50
+    on_device = True
     advice = "its time grows with particles x iterations; a larger spacing is faster"
 
     def __init__(

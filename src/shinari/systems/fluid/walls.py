@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shinari.collision.broad.neighbours import LITTLE
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
@@ -81,7 +82,7 @@ class Walls:
         smoothing = fluid.model.smoothing
         if solids is not None:
             # densities can be asked for before the first step
-            solids.begin(fluid.state.frame * fluid.settings.dt, np.zeros(0))
+            solids.set_poses(fluid.state.frame * fluid.settings.dt)
         body_shapes = None if frames is None else _body_shapes_of(scene)
         shapes, self._colliders = [collider.shape for collider in model.colliders], len(model.colliders)
         names = [collider.name for collider in model.colliders]
@@ -210,7 +211,7 @@ class Walls:
     def _record_planes(self, p: Program) -> None:
         """List planes, as many as there is room for."""
         lists = self._lists
-        p.require(self._planes, (lists.room, 0), "fluid: {count} planes of walls")
+        p.require(self._planes, (lists.room, 0), "fluid: {count} planes of walls", spare=LITTLE)
         records = self._items, self._planes, lists, self._fluid.rows, self.solids, self._passes
         known = self.clearances, self._fields, self._table
         kernel = for_kinds(find_planes(self._hollow), self.solids.kind)

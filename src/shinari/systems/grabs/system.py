@@ -121,6 +121,7 @@ class GrabSystem(System):
     """
 
     order = 70
+    on_device = True
 
     def __init__(
         self,

@@ -47,30 +47,40 @@ class GrainPairs(Pairs):
         self._scales = bool((table.scaling > 0.0).any())
         self._up = tuple(-model.gravity / (float(np.linalg.norm(model.gravity)) or 1.0))
         self._written: np.ndarray | None = None
+        self._known = np.zeros(1, np.int64)
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: what is known of the pairs is in the state."""
-        super().begin(time, ends)
         pairs, pushes = self._state.system_arrays[PAIRS], self._state.system_arrays[PUSHES]
         if pairs is not self._written and len(pairs):
             # those of a particle stand together in what a step has written
             order = np.argsort(pairs[:, 0], kind="stable") if not _grouped(pairs[:, 0]) else slice(None)
             pairs, pushes = pairs[order], pushes[order]
+        self._recall(pairs, pushes)
+
+    def _recall(self, pairs: np.ndarray, pushes: np.ndarray) -> None:
+        """A step begins with these rows, (K, 2), and what they pushed, (K, 4)."""
         warm_start, count = self.detection.memory.warm_start, len(pairs)
         if len(warm_start) < count:
             warm_start.grow(count * 3 // 2)
         warm_start.particles[:count], warm_start.push[:count], warm_start.normal[:count] = pairs, pushes, 0.0
-        self.control.warm_start[0] = count
+        self._known[0] = count
 
     def record_begin(self, p: Program) -> None:
         """Record how to find what is known of a pair."""
+        super().record_begin(p)
+        p.copy((self._known, 0), (self.control.warm_start, 0))
         self.detection.memory.record_index(p)
 
     def end(self) -> None:
         """A step has ended: the memory goes to the state."""
         warm_start, count = self.detection.memory.warm_start, int(self.control.warm_start[0])
         self._state.system_arrays[PAIRS] = self._written = warm_start.particles[:count].copy()
-        self._state.system_arrays[PUSHES] = warm_start.push[:count].copy()
+        self._state.system_arrays[PUSHES] = self._pushes(count)
+
+    def _pushes(self, count: int) -> np.ndarray:
+        """What the known rows pushed, (K, 4)."""
+        return self.detection.memory.warm_start.push[:count].copy()
 
     def check(self) -> None:
         """Raise the error that ended a run.
@@ -95,13 +105,10 @@ class GrainPairs(Pairs):
         if not first:
             super().record_contacts(p, first)
             return
-        found, settings = self.detection, self._settings
+        settings = self._settings
         self._record_gather(p)
         with p.when((self.control.rows, 0)):
-            found.batches.record_sweep(
-                p, start_grains, found.row_balls, found.rows, found.balls, found.shifts,
-                settings.substep * settings.depenetration_speed,
-            )  # fmt: skip
+            self._record_start(p, settings.substep * settings.depenetration_speed)
             self._record_scatter(p)
 
     def record_restitution(self, p: Program) -> None:
@@ -110,7 +117,7 @@ class GrainPairs(Pairs):
         p.launch(add_impulse, self.detection.rows, 1.0 / h, count=(control.rows, 0), grain=4096)
         super().record_restitution(p)
         with p.when((control.last, 0)):
-            self.detection.memory.record_remember(p, resumes=True, keeps=False)
+            self._record_remember(p, resumes=True, keeps=False)
 
     def _record_find(self, p: Program, resume: bool) -> None:
         super()._record_find(p, resume)
@@ -125,11 +132,23 @@ class GrainPairs(Pairs):
     def _record_renew(self, p: Program) -> None:
         """A substep begins with the multipliers of the last one."""
 
+    def _record_start(self, p: Program, escape: float) -> None:
+        """The rows push as in the last substep; overlaps come out, by `escape` [m] at most."""
+        found = self.detection
+        found.batches.record_sweep(
+            p, start_grains, found.row_balls, found.rows, found.balls, found.shifts, escape,
+        )  # fmt: skip
+
+    @property
+    def _lift(self) -> float:
+        """How far what overlaps comes out with velocity in a sweep [m]."""
+        return LIFT * float(np.linalg.norm(self._model.gravity)) * self._settings.substep**2
+
     def _record_sweep(self, p: Program) -> None:
-        found, h = self.detection, self._settings.substep
+        found = self.detection
         found.batches.record_sweep(
             p, sweep_grains, found.row_balls, found.rows, found.balls, found.shifts,
-            1.0 / h, LIFT * float(np.linalg.norm(self._model.gravity)) * h * h,
+            1.0 / self._settings.substep, self._lift,
         )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 # Grains that have settled overlap a little: no error either up to this part.
 SETTLED = 0.05
 # Types whose rows say how far two particles are from each other, also where a material made them.
-JOINING = ("distance", "coincidence")
+JOINING = ("distance", "coincidence", "seam")
 # With more objects than this nobody asks which of them may meet.
 MANY = 200
 

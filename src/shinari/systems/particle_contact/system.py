@@ -41,6 +41,14 @@ def begin_substep(_, control: Control, clock: Clock, substeps: np.int64):
 
 
 @kernel
+def start_step(_, control: Control):
+    """A step begins: nothing is known of its pairs."""
+    control.found[0], control.idle[0], control.wake[0], control.detections[0] = 0, 0, 0, 0
+    control.balls[0], control.rows[0], control.warm_start[0], control.kept[0], control.fast[0] = 0, 0, 0, 0, 0
+    control.active[0], control.growth[0] = 1, 1.0
+
+
+@kernel
 def set_active(_, control: Control):
     """Idle objects that have come near are active."""
     if control.wake[0] != 0:
@@ -144,6 +152,7 @@ class Pairs(System):
     """
 
     order = 10
+    on_device = True
     advice = "particles that touch; a larger radius makes fewer of them"
     solves_contacts = True
     remembers = False
@@ -191,12 +200,9 @@ class Pairs(System):
         """Rows of the last detection."""
         return int(self.control.rows[0])
 
-    def begin(self, time: float, ends: np.ndarray) -> None:
+    def record_begin(self, p: Program) -> None:
         """A step begins: forget its rows and what pushed."""
-        control = self.control
-        for name in ("found", "idle", "wake", "detections", "balls", "rows", "warm_start", "kept", "fast"):
-            control.arrays[name][0] = 0
-        control.active[0], control.growth[0] = 1, 1.0
+        p.serial(start_step, self.control)
 
     def check(self) -> None:
         """Raise the error that ended a run.
@@ -267,8 +273,12 @@ class Pairs(System):
         control, goes_on = self.control, self.remembers or (resume and self._keeps_pushes)
         p.copy(int(resume), (control.resume, 0))
         with p.when((control.found, 0)):
-            self.detection.memory.record_remember(p, resumes=goes_on, keeps=True)
+            self._record_remember(p, resumes=goes_on, keeps=True)
         self.detection.record_find(p)
+
+    def _record_remember(self, p: Program, resumes: bool, keeps: bool) -> None:
+        """Put away what the rows did; see `Memory.record_remember`."""
+        self.detection.memory.record_remember(p, resumes=resumes, keeps=keeps)
 
     def _record_renew(self, p: Program) -> None:
         """A substep begins with the rows of the last one."""

@@ -140,6 +140,7 @@ class Memory:
         warm_start: Known rows.
         ranges: Where those of each member stand.
         kept: Impulses of rows that were forgotten.
+        offsets: Where the known rows of each ball start, when they were put away last.
     """
 
     def __init__(self, detection: "Detection", members: Members, control: Control, count: int) -> None:
@@ -148,8 +149,8 @@ class Memory:
         self.warm_start, self.kept = WarmStart.zeros(4 * balls, real), Kept.zeros(balls, real)
         self.ranges, self._numbers = WarmStartRanges.zeros(balls, real), Numbers.zeros(count, real)
         self._numbers.member[members.particle] = np.arange(balls)
-        self._warm_start_offsets, self._kept_offsets = Offsets.zeros(balls + 1, real), Offsets.zeros(balls + 1, real)
-        self._warm_start_scan, self._kept_scan = Scan(self._warm_start_offsets), Scan(self._kept_offsets)
+        self.offsets, self._kept_offsets = Offsets.zeros(balls + 1, real), Offsets.zeros(balls + 1, real)
+        self._warm_start_scan, self._kept_scan = Scan(self.offsets), Scan(self._kept_offsets)
 
     def record_remember(self, p: Program, resumes: bool, keeps: bool) -> None:
         """Record that what the rows did is put away.
@@ -161,11 +162,11 @@ class Memory:
         """
         found, control = self._detection, self._control
         rows, number, links = found.rows, (control.balls, 0), found.batches.links
-        p.launch(count_warm_starts, found.row_offsets, links, rows, self._warm_start_offsets, self._kept_offsets,
+        p.launch(count_warm_starts, found.row_offsets, links, rows, self.offsets, self._kept_offsets,
                  count=number, grain=SHARE)  # fmt: skip
         for scan in (self._warm_start_scan, self._kept_scan):
             scan.record(p, number)
-        p.serial(sum_warm_starts, control, self._warm_start_offsets, self._kept_offsets)
+        p.serial(sum_warm_starts, control, self.offsets, self._kept_offsets)
         if resumes:
             p.require(self.warm_start, (control.warm_start, 0))
             p.launch(
@@ -175,7 +176,7 @@ class Memory:
                 found.row_balls,
                 rows,
                 found.balls,
-                self._warm_start_offsets,
+                self.offsets,
                 self.warm_start,
                 self.ranges,
                 count=number,

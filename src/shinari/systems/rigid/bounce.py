@@ -1,13 +1,13 @@
 """Restitution: the velocities after an impact, as in the velocity pass of Mueller et al. 2020, section 3.6.
 
-The position solve ends an impact at the gap e (|v| h - gap). The normal velocity has to be e |v|. Impulses at the
-bouncing points correct it. They are solved for a whole component with the matrix of the position solve; friction
-impulses follow.
+The position solve ends an impact at the gap e (|v| h - gap). The normal velocity has to be e |v|, corrected for the
+time of the impact within the substep (`shinari.collision.law.rebound_within`). Impulses at the bouncing points bring
+it about. They are solved for a whole component with the matrix of the position solve; friction impulses follow.
 """
 
 import numpy as np
 
-from shinari.collision.law import APART, RESTITUTION, friction_share, separation_speed, tangential
+from shinari.collision.law import APART, friction_share, tangential
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -82,7 +82,7 @@ def write_bounce(p, points: Points, work: PointWork, elements: Elements, frames:
     if work.status[p] == APART:
         return
     relative_velocity, _, _ = slip_velocity(e, elements, frames)
-    speed, goal = dot(n, relative_velocity), separation_speed(points.law[p, RESTITUTION], work.approach[p], 0.0)
+    speed, goal = dot(n, relative_velocity), work.rebound[p]
     if work.approach[p] < 0.0 or speed < 0.0:
         force = work.stiffness[p] * (goal - speed) * h
         write_point(e, n, work.stiffness[p], 0.0, (0.0, 0.0, 0.0), scale(n, force), elements)

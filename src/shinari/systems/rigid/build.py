@@ -7,6 +7,7 @@ from shinari.systems.rigid.contact.collision_shapes import collision_shapes_of
 from shinari.systems.rigid.joints.loops import warn_of_loops
 from shinari.systems.rigid.joints.table import joints_of
 from shinari.systems.rigid.model import RigidModel
+from shinari.systems.rigid.tendons.table import tendons_of
 
 
 def build_bodies(scene: Contents) -> RigidModel | None:
@@ -15,11 +16,14 @@ def build_bodies(scene: Contents) -> RigidModel | None:
         return None
     warn_of_loops(scene.bodies, scene.joints)
     masses = np.array([body.mass for body in scene.bodies])
+    table = joints_of(scene.bodies, scene.joints)
     return RigidModel(
         tuple(scene.bodies),
         tuple(scene.joints),
         tuple(scene.colliders),
         masses,
         collision_shapes_of(scene),
-        joints_of(scene.bodies, scene.joints),
+        table,
+        tuple(scene.tendons),
+        tendons_of(scene.bodies, scene.joints, scene.tendons, len(table.gears)),
     )

@@ -194,10 +194,11 @@ def add_element(e, elements, nodes, blocks):
 @steady
 def add_jacobian_row(e, b, elements, jacobian_rows, nodes, blocks):
     """Add Jacobian row b, which is element e of the graph."""
-    k, f = jacobian_rows.stiffness[b], jacobian_rows.force[b]
+    lead = jacobian_rows.lead[b]
+    k, f = jacobian_rows.stiffness[lead], jacobian_rows.force[lead]
     for side in range(2):
         j, at = elements.nodes[e, side], 6 * side
-        if j >= 0:
+        if j >= 0 and jacobian_rows.own[b, side] != 0:
             for r in range(6):
                 nodes.vector[j, r] += f * jacobian_rows.jacobian[b, at + r]
                 for c in range(r, 6):
@@ -324,14 +325,14 @@ def relative_displacement(e, elements, x):
 
 @steady
 def jacobian_row_displacement(e, b, elements, jacobian_rows, x):
-    """J times the displacements x of both nodes."""
-    i, j = elements.nodes[e, 0], elements.nodes[e, 1]
+    """J times the displacements x of all nodes of a row; 0 of one that does not lead."""
     displacement = 0.0
-    for r in range(6):
-        if i >= 0:
-            displacement += jacobian_rows.jacobian[b, r] * x[i, r]
-        if j >= 0:
-            displacement += jacobian_rows.jacobian[b, 6 + r] * x[j, r]
+    for s in range(jacobian_rows.pairs[b]):
+        for side in range(2):
+            j, at = elements.nodes[e + s, side], 6 * side
+            if j >= 0 and jacobian_rows.own[b + s, side] != 0:
+                for r in range(6):
+                    displacement += jacobian_rows.jacobian[b + s, at + r] * x[j, r]
     return displacement
 
 

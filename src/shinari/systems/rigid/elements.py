@@ -40,14 +40,20 @@ class Elements(Record):
 
 
 class JacobianRows(Record):
-    """Rows with a Jacobian of their own, such as those of gears, which have no form as an element. R rows.
+    """Rows with a Jacobian of their own, such as those of gears and tendons, which have no form as an element. R rows.
 
     force on a and b   J^T (f - k c),    c = J (dx_a, dtheta_a, dx_b, dtheta_b)
+
+    What acts on more than two frames has a row for each pair of them: pairs (0, 1), (0, 2), ... first, then the others.
+    Its first row leads: it has f, k and c, which sum over all frames. Each frame belongs to one of the pairs.
     """
 
-    joint = Field(np.int64, doc="its joint")
-    jacobian = Field(np.float64, 12, doc="J")
-    force = Field(np.float64, doc="f")
+    joint = Field(np.int64, doc="its joint; -1 of a tendon")
+    lead = Field(np.int64, doc="the row that leads")
+    pairs = Field(np.int64, doc="number of pairs of frames that this row leads; 0 of those that do not lead")
+    own = Field(np.int64, 2, doc="whether frames a and b belong to this pair")
+    jacobian = Field(np.float64, 12, doc="J of the two frames")
+    force = Field(np.float64, doc="f; 0 of those that do not lead, as the following")
     stiffness = Field(np.float64, doc="k")
     displacement = Field(np.float64, doc="c of the solution")
     accumulated = Field(np.float64, doc="accumulated force of the sweeps")
@@ -66,6 +72,7 @@ class PointWork(Record):
     bounce_offset = Field(np.float64, unit="m", doc="part of C* that is due to a bounce")
     slip = Field(np.float64, 3, unit="m", doc="slip now")
     rotation = Field(np.float64, 3, unit="rad", doc="relative rotation of the bodies in the substep")
+    rebound = Field(np.float64, unit="m/s", doc="normal speed after an impact; 0 where none is expected")
     approach = Field(
         np.float64, unit="m/s", doc="normal velocity before the impact, negative; 0 if the point cannot bounce"
     )

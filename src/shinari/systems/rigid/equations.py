@@ -19,6 +19,7 @@ from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.impacts import BodyImpacts
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.table import FIRST, SECOND
+from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.line_search import check_point, clear_crossing, find_step_length, slope_at_ends
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
@@ -50,6 +51,7 @@ from shinari.systems.rigid.points import (
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import PointLog
 from shinari.systems.rigid.sweeps import Sweeps
+from shinari.systems.rigid.tendons.tendons import Tendons
 
 # Speed at which overlaps leave a resting heap, as a part of the speed that gravity gives in a step.
 CALM = 0.01
@@ -64,6 +66,7 @@ class BodyEquations:
 
     Attributes:
         joints: The joints.
+        tendons: The tendons.
         contacts: The points of contact.
         log: Their impulses in the last step.
         counts: Numbers of rows in use.
@@ -85,7 +88,9 @@ class BodyEquations:
         self._curved = Curved(
             curved=np.array([type_of(shape).curved for shape in rigid.collision_shapes.solids], np.bool_)
         )
-        self._jacobian_rows = self.joints.jacobian_rows()
+        self.tendons = Tendons(rigid.tendon_table, state.system_arrays, self.joints, rigid.world)
+        self._jacobian_rows = self.joints.jacobian_rows(rigid.tendon_table.rows)
+        self.tendons.add_rows(self._jacobian_rows)
         self._first_point = len(self.joints) + len(self._jacobian_rows)
         self.counts, self.flags, self.solver_frames = Counts.zeros(1), Flags.zeros(1), SolverFrames.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
@@ -107,13 +112,20 @@ class BodyEquations:
             self.counts, len(self.joints),
         )  # fmt: skip
         self._impacts = BodyImpacts(
-            self._graph, self._elements, self._points, self._work, frames, self.solver_frames, self.counts, self.flags
-        )
+            self._graph, self._elements, self._points, self._work, frames, self.solver_frames, self.counts, self.flags,
+            self._gravity, settings.substep,
+        )  # fmt: skip
         self.log = PointLog(self._points, self._work, self.counts, self.contacts.detection, self.flags)
+
+    @property
+    def _firsts(self) -> tuple[JointData, int, int]:
+        """The joints, and the first elements of tendons and of contact points."""
+        return self.joints.data, len(self.joints) + len(self._rigid.table.gears), self._first_point
 
     def record_begin(self, p: Program) -> None:
         """Record the begin of a step."""
         self.joints.record_begin(p, self._frames)
+        self.tendons.record_begin(p)
         self._direct.record_begin(p)
 
     def begin(self) -> None:
@@ -125,7 +137,13 @@ class BodyEquations:
     @property
     def motorised_frames(self) -> np.ndarray:
         """Frames on which a motor acts."""
-        return self._rigid.table.codes[self.joints.driven, FIRST : SECOND + 1].ravel()
+        joints = self._rigid.table.codes[self.joints.driven, FIRST : SECOND + 1].ravel()
+        return np.concatenate([joints, self.tendons.driven_frames])
+
+    def record_start(self, p: Program) -> None:
+        """Record the begin of a substep, before the prediction."""
+        self.joints.record_start(p, self._frames)
+        self.tendons.record_start(p, self._frames)
 
     def set_free_frames(self, free: np.ndarray) -> None:
         """Set the frames that can move, (F,)."""
@@ -150,8 +168,9 @@ class BodyEquations:
         """Frames that a joint or a contact point connects, (P, 2), and whether with a force, (P,)."""
         points, values = self.contacts.table, self.joints.values
         whole = ~values.broken
-        pairs = [self._rigid.table.codes[whole, FIRST : SECOND + 1], points.frames[: points.count]]
-        forces = [values.loads[whole].any(axis=1), points.force[: points.count].any(axis=1)]
+        links = self.tendons.links.frames
+        pairs = [self._rigid.table.codes[whole, FIRST : SECOND + 1], points.frames[: points.count], links]
+        forces = [values.loads[whole].any(axis=1), points.force[: points.count].any(axis=1), np.ones(len(links), bool)]
         return np.concatenate(pairs), np.concatenate(forces)
 
     def record_find(self, p: Program) -> None:
@@ -180,7 +199,7 @@ class BodyEquations:
         self._record_positions(p)
         p.copy(0, (flags.wrong, 0))
         with p.when((flags.has_bounce_offset, 0)):
-            impacts.record_check(p, self.joints.data, self._first_point, self._settings.substep)
+            impacts.record_check(p, *self._firsts)
         with p.when((flags.wrong, 0)):
             impacts.record_drop(p, self._first_point)
             self._record_positions(p)
@@ -193,6 +212,7 @@ class BodyEquations:
         h = self._settings.substep
         p.launch(measure_point, points, work, elements, self._frames, self._curved, first, count=every)
         self.joints.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
+        self.tendons.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         graph.record_arrange(p, elements)
         with p.when((counts.nodes, 0)):
             p.launch(begin_point, points, work, elements, self._frames, first, count=every)
@@ -227,13 +247,22 @@ class BodyEquations:
     def _record_failed(self, p: Program) -> None:
         """Restore what belongs to components whose trial has failed."""
         points, work, elements, components = self._points, self._work, self._elements, self._graph.components
-        each, first, h = (self.counts.components, 0), self._first_point, self._settings.substep
+        each, first = (self.counts.components, 0), self._first_point
         p.launch(restore_trial, *self._node_records, count=(self.counts.nodes, 0))
         records = points, work, elements, components, self._frames, self._curved
         p.launch(measure_failed_point, *records, first, count=(self.counts.points, 0))
         p.launch(set_failed, components, UNSETTLED, count=each)
-        self.joints.record_evaluate_again(p, elements, self._jacobian_rows, self._frames, components, h)
+        self._record_evaluate_again(p)
         p.launch(set_failed, components, SOLVED, count=each)
+
+    def _record_evaluate_again(self, p: Program) -> None:
+        """Evaluate joints and tendons of components that are not solved, and mark those whose limits changed."""
+        records, h = (self._elements, self._jacobian_rows), self._settings.substep
+        components = self._graph.components
+        self.joints.record_evaluate_again(p, *records, self._frames, components, h)
+        self.tendons.record_evaluate_again(p, *records, self._frames, components, h)
+        self.joints.record_restore(p, *records, components)
+        self.tendons.record_restore(p, self._elements, components)
 
     def _record_step(self, p: Program) -> None:
         """A Newton step of the components that are not solved, and their states after it."""
@@ -249,14 +278,14 @@ class BodyEquations:
         p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
         self._direct.record_step(p)
         p.launch(classify_point, points, work, elements, components, first, count=every)
-        p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded else 0)
-        p.launch(check_step, components, flags, joints, count=each)
+        p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded or self.tendons.bounded else 0)
+        p.launch(check_step, components, flags, joints + len(self.tendons), count=each)
         with p.when((flags.renewing, 0)):
             p.launch(mark_limits, points, work, elements, components, flags, first, CLOSE, count=every)
             p.launch(renew_limits, points, work, elements, components, first, count=every)
-        if joints:
+        if joints or len(self.tendons):
             with p.when((flags.reconsidering, 0)):
-                self.joints.record_evaluate_again(p, elements, jacobian_rows, frames, components, h)
+                self._record_evaluate_again(p)
         p.launch(conclude_component, components, self.counts, flags, count=each)
         with p.when((flags.renewed, 0)):
             p.launch(renew_point, points, work, elements, components, first, count=every)
@@ -270,12 +299,11 @@ class BodyEquations:
         if self._graph.may_sweep:
             self._sweeps.record_finish(p, self.joints.values)
         self.joints.record_settle(p, elements, self._jacobian_rows, self._frames, h)
+        self.tendons.record_settle(p, self._jacobian_rows, self._frames, h)
 
     def record_bounce(self, p: Program) -> None:
         """Apply restitution to the velocities of the substep."""
         if not self._bouncing:
             return
         with p.when((self.flags.may_bounce, 0)), p.when((self.counts.nodes, 0)):
-            self._impacts.record_bounce(
-                p, self._direct, self._jacobian_rows, self.joints.data, self._first_point, self._settings.substep
-            )
+            self._impacts.record_bounce(p, self._direct, self._jacobian_rows, *self._firsts)

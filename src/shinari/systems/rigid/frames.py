@@ -22,6 +22,10 @@ class Frames(Record):
     w = Field(np.float64, 3, unit="rad/s", doc="angular velocity in world axes")
     x0 = Field(np.float64, 3, unit="m", doc="origin at the start of the substep")
     q0 = Field(np.float64, 4, doc="quaternion at the start of the substep")
+    begin_x = Field(
+        np.float64, 3, unit="m", doc="origin when the substep began; `x0` moves with what gives no velocity"
+    )
+    begin_q = Field(np.float64, 4, doc="quaternion when the substep began")
     inverse_mass = Field(np.float64, unit="1/kg", doc="0 for an immovable frame")
     moments = Field(np.float64, 3, unit="kg m^2", doc="principal moments of inertia; 1 for an immovable frame")
     inverse_inertia = Field(

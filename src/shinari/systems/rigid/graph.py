@@ -14,6 +14,7 @@ import numpy as np
 
 from shinari.compute import Program, kernel
 from shinari.maths.function import steady
+from shinari.maths.union_find import unite
 from shinari.systems.rigid.components import Blocks, Components, Edges, Neighbours, Nodes, Targets
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames, SolverFrames
@@ -78,18 +79,6 @@ def gather_edges(_, elements: Elements, edges: Edges, counts: Counts, flags: Fla
 
 
 # ---- components ----
-
-
-@steady
-def unite(root, a, b):
-    """Unite the trees of two frames (union-find)."""
-    while root[a] != a:
-        root[a] = root[root[a]]
-        a = root[a]
-    while root[b] != b:
-        root[b] = root[root[b]]
-        b = root[b]
-    root[max(a, b)] = min(a, b)
 
 
 @kernel

@@ -4,11 +4,15 @@ Newton's law of restitution does not imply this by itself. It demands a speed at
 bounce at once, such as those of a body between opposite walls, the speeds are inconsistent; so are the bounce offsets.
 The energy is therefore limited, for all bodies that contacts and joints connect:
 
-    T(t) = T(v + t dv) = T0 + 2 b t + c t^2,    T(t) <= max(T_free, T0),    0 <= t <= 1
+    T(t) = T(v + t dv) = T0 + 2 b t + c t^2,    T(t) <= max(T_free + sum m g . d, T0),    0 <= t <= 1
 
-with the velocities v that follow from the positions, the correction dv of the restitution, and the kinetic energy
-T_free of the velocities at which the substep was predicted. A common factor t of all impulses keeps the momentum.
-Where immovable frames hold a component and T0 itself is above T_free, v is scaled down before.
+with the velocities v that follow from the positions, the correction dv of the restitution, the kinetic energy T_free of
+the velocities at which the substep was predicted, and the work of gravity along the displacements d since the
+prediction. A common factor t of all impulses keeps the momentum. Where immovable frames hold a component and T0 itself
+is above the limit, v is scaled down before.
+
+A velocity of the substeps belongs to the middle of a substep: v + g h / 2 is that at its end, and T is taken of it.
+With it kinetic and gravitational energy together are the same after each substep of a free fall.
 
 Energy is measured relative to the immovable frames in contact with a component. It is not limited where these move
 differently or rotate, where a spring or a motor acts, or where particles act on a body: there it may increase.
@@ -22,7 +26,7 @@ from shinari.collision.law import APART, COMPLIANCE
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import dot, scale, sub
+from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.systems.rigid.bounce import CAME
 from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.table import Points
@@ -51,17 +55,18 @@ def has_external_impulse(i, frames):
 @kernel(fastmath=STEADY)
 def classify_component(
     c, components: Components, elements: Elements, joints: JointData, points: Points, work: PointWork,
-    frames: Frames, solver_frames: SolverFrames, first_point: np.int64
+    frames: Frames, solver_frames: SolverFrames, first_tendon: np.int64, first_point: np.int64
 ):  # fmt: skip
     """Find the velocity of the immovable frames in contact with a component, and its state."""
     state, reference = FREE, (0.0, 0.0, 0.0)
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         p = e - first_point
-        # Jacobian rows are joints as well
-        if (e >= len(joints) and p < 0) or (p >= 0 and work.status[p] == APART):
+        # gears are joints as well
+        if (len(joints) <= e < first_tendon) or (p >= 0 and work.status[p] == APART):
             continue
-        supplies = joints.active[e] if p < 0 else points.law[p, COMPLIANCE] > 0.0
+        tendon = e >= first_tendon and p < 0
+        supplies = tendon or (joints.active[e] if p < 0 else points.law[p, COMPLIANCE] > 0.0)
         for side in range(2):
             i, other = elements.frames[e, side], elements.frames[e, 1 - side]
             if solver_frames.node[i] < 0:
@@ -85,13 +90,35 @@ def kinetic(i, v, w, q, frames, reference):
     return 0.5 * (dot(speed, speed) / frames.inverse_mass[i] + dot(spin, momentum_of(q, frames.moments, i, spin)))
 
 
+@steady
+def past_half(reference, kick):
+    """The reference for velocities in the middle of a substep; kick: change of velocity by gravity in half of it."""
+    return sub(reference, kick)
+
+
+@steady
+def part_within(rise, slope, room):
+    """The largest t of 0 to 1 at which rise t^2 + 2 slope t <= room; that of the least value where there is none."""
+    if rise + 2.0 * slope <= room or rise == 0.0:
+        return 1.0
+    root = math.sqrt(max(slope * slope + rise * room, 0.0))
+    part = room / (root + slope) if slope > 0.0 else (root - slope) / rise
+    return min(max(part, 0.0), 1.0)
+
+
 @kernel(fastmath=STEADY)
-def limit_energy(c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames):
-    """Kinetic energy of the prediction of a component, relative to its reference: the limit after impacts."""
-    energy, reference = 0.0, components.reference[c]
+def limit_energy(
+    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames,
+    kx: np.float64, ky: np.float64, kz: np.float64, h: np.float64
+):  # fmt: skip
+    """Limit of the kinetic energy of a component after impacts: of the prediction, and the work of gravity since."""
+    kick = kx, ky, kz
+    energy, reference = 0.0, past_half(components.reference[c], kick)
     for j in range(components.node[c], components.node[c + 1]):
         i = nodes.frame[j]
         energy += kinetic(i, solver_frames.free_v[i], solver_frames.free_w[i], frames.q0[i], frames, reference)
+        d = solver_frames.displacement[i]
+        energy += 2.0 * dot(kick, (d[0], d[1], d[2])) / (h * frames.inverse_mass[i])
     components.limit[c] = energy
 
 
@@ -104,9 +131,12 @@ def predict_final_velocities(i, frames: Frames, solver_frames: SolverFrames, h: 
 
 
 @kernel(fastmath=STEADY)
-def check_gain(c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags):
+def check_gain(
+    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags,
+    kx: np.float64, ky: np.float64, kz: np.float64
+):  # fmt: skip
     """Mark a component whose solution exceeds its limit of energy."""
-    energy, reference = 0.0, components.reference[c]
+    energy, reference = 0.0, past_half(components.reference[c], (kx, ky, kz))
     for j in range(components.node[c], components.node[c + 1]):
         i = nodes.frame[j]
         energy += kinetic(i, solver_frames.final_v[i], solver_frames.final_w[i], frames.q[i], frames, reference)
@@ -162,7 +192,9 @@ def drop_bounce_offset(p, work: PointWork, elements: Elements, components: Compo
 
 
 @kernel(fastmath=STEADY)
-def limit_velocities(c, components: Components, nodes: Nodes, frames: Frames):
+def limit_velocities(
+    c, components: Components, nodes: Nodes, frames: Frames, kx: np.float64, ky: np.float64, kz: np.float64
+):
     """Scale the velocities of a component that presses on immovable frames down to its limit.
 
     A body that a position solve rotates far gains energy at the same angular momentum, and so does one that it moves
@@ -170,26 +202,31 @@ def limit_velocities(c, components: Components, nodes: Nodes, frames: Frames):
     """
     if components.bounces[c] < CAME or components.state[c] != HELD:
         return
-    energy, reference = 0.0, components.reference[c]
+    reference, kick = components.reference[c], (kx, ky, kz)
+    rise, slope, room = 0.0, 0.0, components.limit[c]
     for j in range(components.node[c], components.node[c + 1]):
         i = nodes.frame[j]
-        energy += kinetic(i, frames.v[i], frames.w[i], frames.q[i], frames, reference)
-    if energy > components.limit[c]:
-        share = math.sqrt(components.limit[c] / energy)
+        rise += kinetic(i, frames.v[i], frames.w[i], frames.q[i], frames, reference)
+        slope += 0.5 * dot(sub(frames.v[i], reference), kick) / frames.inverse_mass[i]
+        room -= 0.5 * dot(kick, kick) / frames.inverse_mass[i]
+    part = part_within(rise, slope, room)
+    if part < 1.0:
         for j in range(components.node[c], components.node[c + 1]):
             i = nodes.frame[j]
-            v = scale(sub(frames.v[i], reference), share)
-            frames.v[i] = reference[0] + v[0], reference[1] + v[1], reference[2] + v[2]
-            frames.w[i] = scale(frames.w[i], share)
+            frames.v[i] = add(reference, scale(sub(frames.v[i], reference), part))
+            frames.w[i] = scale(frames.w[i], part)
 
 
 @kernel(fastmath=STEADY)
-def limit_bounce(c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, h: np.float64):
+def limit_bounce(
+    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, kx: np.float64,
+    ky: np.float64, kz: np.float64, h: np.float64
+):  # fmt: skip
     """Find the part of the change of velocity that a component may take, and scale it."""
     components.part[c] = 1.0
     if components.state[c] == UNLIMITED:
         return
-    before, slope, rise, reference = 0.0, 0.0, 0.0, components.reference[c]
+    before, slope, rise, reference = 0.0, 0.0, 0.0, past_half(components.reference[c], (kx, ky, kz))
     for j in range(components.node[c], components.node[c + 1]):
         i = nodes.frame[j]
         speed, m = sub(frames.v[i], reference), solver_frames.bounced[i]
@@ -198,11 +235,8 @@ def limit_bounce(c, components: Components, nodes: Nodes, frames: Frames, solver
         before += kinetic(i, frames.v[i], frames.w[i], frames.q[i], frames, reference)
         slope += 0.5 * (dot(speed, change) / frames.inverse_mass[i] + dot(frames.w[i], momentum))
         rise += 0.5 * (dot(change, change) / frames.inverse_mass[i] + dot(rotation, momentum))
-    room = max(components.limit[c] - before, 0.0)
-    # the positive root of rise t^2 + 2 slope t = room
-    if rise > 0.0 and rise + 2.0 * slope > room:
-        root = math.sqrt(slope * slope + rise * room)
-        part = room / (root + slope) if slope > 0.0 else (root - slope) / rise
+    part = part_within(rise, slope, max(components.limit[c] - before, 0.0))
+    if part < 1.0:
         components.part[c] = part
         for j in range(components.node[c], components.node[c + 1]):
             for k in range(6):

@@ -51,7 +51,11 @@ class BodyImpacts:
         solver_frames: SolverFrames,
         counts: Counts,
         flags: Flags,
+        gravity: tuple[float, float, float],
+        h: float,
     ) -> None:
+        # change of velocity by gravity in half a substep
+        self._kick, self._h = tuple(0.5 * h * g for g in gravity), h
         self._graph, self._elements, self._points, self._work = graph, elements, points, work
         self._frames, self._solver_frames, self._flags, self._counts = frames, solver_frames, flags, counts
         self._all, self._each = (counts.points, 0), (counts.components, 0)
@@ -61,13 +65,13 @@ class BodyImpacts:
         p.launch(store_poses, self._frames, self._solver_frames, count=len(self._frames))
         p.launch(store_limit, self._work, count=self._all)
 
-    def record_check(self, p: Program, joints: JointData, first_point: int, h: float) -> None:
+    def record_check(self, p: Program, joints: JointData, first_tendon: int, first_point: int) -> None:
         """Find components whose bounce offsets were missed or increased the energy."""
         components, nodes = self._graph.components, self._graph.nodes
         frames, solver_frames, flags = self._frames, self._solver_frames, self._flags
-        self._record_limits(p, joints, first_point)
-        p.launch(predict_final_velocities, frames, solver_frames, h, count=len(frames))
-        p.launch(check_gain, components, nodes, frames, solver_frames, flags, count=self._each, grain=16)
+        self._record_limits(p, joints, first_tendon, first_point)
+        p.launch(predict_final_velocities, frames, solver_frames, self._h, count=len(frames))
+        p.launch(check_gain, components, nodes, frames, solver_frames, flags, *self._kick, count=self._each, grain=16)
         p.launch(mark_missed, self._work, self._elements, components, flags, first_point, count=self._all)
 
     def record_drop(self, p: Program, first_point: int) -> None:
@@ -76,12 +80,13 @@ class BodyImpacts:
         p.launch(restore_poses, self._frames, self._solver_frames, count=len(self._frames))
         p.launch(drop_bounce_offset, self._work, self._elements, components, first_point, count=self._all)
 
-    def _record_limits(self, p: Program, joints: JointData, first_point: int) -> None:
+    def _record_limits(self, p: Program, joints: JointData, first_tendon: int, first_point: int) -> None:
         """State, reference velocity and kinetic energy before the impacts of each component."""
         components, frames, solver_frames = self._graph.components, self._frames, self._solver_frames
         records = components, self._elements, joints, self._points, self._work, frames, solver_frames
-        p.launch(classify_component, *records, first_point, count=self._each, grain=16)
-        p.launch(limit_energy, components, self._graph.nodes, frames, solver_frames, count=self._each, grain=16)
+        p.launch(classify_component, *records, first_tendon, first_point, count=self._each, grain=16)
+        records = components, self._graph.nodes, frames, solver_frames
+        p.launch(limit_energy, *records, *self._kick, self._h, count=self._each, grain=16)
 
     def record_bounce(
         self,
@@ -89,19 +94,19 @@ class BodyImpacts:
         solver: DirectSolver,
         jacobian_rows: JacobianRows,
         joints: JointData,
+        first_tendon: int,
         first_point: int,
-        h: float,
     ) -> None:
         """Apply restitution to points that approach fast enough."""
         components, nodes, frames = self._graph.components, self._graph.nodes, self._frames
-        work, elements, flags = self._work, self._elements, self._flags
+        work, elements, flags, h = self._work, self._elements, self._flags, self._h
         swept = components, nodes, elements, jacobian_rows, self._points, frames, self._solver_frames
         p.copy(0, (flags.bouncing, 0))
         p.launch(clear_bounce, components, count=self._each)
         p.launch(find_bouncing, work, elements, components, first_point, count=self._all)
         p.launch(find_bounced, work, elements, components, flags, first_point, count=self._all)
-        self._record_limits(p, joints, first_point)
-        p.launch(limit_velocities, components, nodes, frames, count=self._each, grain=16)
+        self._record_limits(p, joints, first_tendon, first_point)
+        p.launch(limit_velocities, components, nodes, frames, *self._kick, count=self._each, grain=16)
         with p.when((flags.bouncing, 0)):
             p.launch(choose_bounced, components, count=self._each)
             p.launch(clear_joint, elements, count=len(joints))
@@ -113,12 +118,12 @@ class BodyImpacts:
                     p.launch(bounce_by_sweeps, *swept, len(joints), h, count=self._each, grain=1)
                 p.copy(1, (flags.settled, 0))
                 p.launch(release_pulling_point, self._points, elements, flags, first_point, count=self._all)
-            self._record_velocities(p, first_point, h)
+            self._record_velocities(p, first_point)
 
-    def _record_velocities(self, p: Program, first_point: int, h: float) -> None:
+    def _record_velocities(self, p: Program, first_point: int) -> None:
         components, nodes, elements = self._graph.components, self._graph.nodes, self._elements
-        frames, solver_frames, every = self._frames, self._solver_frames, (self._counts.nodes, 0)
-        p.launch(limit_bounce, components, nodes, frames, solver_frames, h, count=self._each, grain=16)
+        frames, solver_frames, every, h = self._frames, self._solver_frames, (self._counts.nodes, 0), self._h
+        p.launch(limit_bounce, components, nodes, frames, solver_frames, *self._kick, h, count=self._each, grain=16)
         p.launch(scale_impulse, elements, components, first_point, count=self._all)
         p.launch(apply_bounce, nodes, frames, solver_frames, h, count=every)
         p.launch(find_inertia, frames, solver_frames, count=len(frames))

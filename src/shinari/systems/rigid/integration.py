@@ -17,7 +17,7 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
-from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
 from shinari.model.particles import Clock
 from shinari.systems.rigid.frames import Frames, KinematicFrames, Path, SolverFrames
 from shinari.systems.rigid.progress import ExternalImpulses, Flags, NonFinite
@@ -249,6 +249,18 @@ def predict_body(
     else:
         frames.q[i] = normalised(rotated_world_axes(frames.q[i], scale(spin, h)))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
+
+
+@kernel(fastmath=STEADY)
+def expect_kinematic_frame(d, kinematic: KinematicFrames, path: Path, frames: Frames, clock: Clock, h: np.float64):
+    """Velocity of a kinematic frame in the substep that begins, where it is another one than before."""
+    i, at = kinematic.frame[d], clock.substep[0] * len(kinematic) + d
+    v = scale(sub(path.x[at], frames.x[i]), 1.0 / h)
+    w = scale(rotation_vector_between(frames.q[i], path.q[at]), 1.0 / h)
+    if norm(sub(v, frames.v[i])) > HALF * norm(v):
+        frames.v[i] = v
+    if norm(sub(w, frames.w[i])) > HALF * norm(w):
+        frames.w[i] = w
 
 
 @kernel(fastmath=STEADY)

@@ -11,12 +11,15 @@ from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.body import Body, Joint
 from shinari.scene.contents import Contents
 from shinari.scene.objects import Collider
+from shinari.scene.tendon import Tendon
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapes
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import as_frame
 from shinari.systems.rigid.joints.energy import elastic_energy, rotor_energy
-from shinari.systems.rigid.joints.joints import start_joints
+from shinari.systems.rigid.joints.joints import Joints, start_joints
 from shinari.systems.rigid.joints.table import JointTable
+from shinari.systems.rigid.tendons.table import TendonTable
+from shinari.systems.rigid.tendons.tendons import Tendons, start_tendons
 
 if TYPE_CHECKING:
     from shinari.model.model import Model
@@ -44,6 +47,8 @@ class RigidModel(SystemModel):
         masses: Masses [kg], (B,); 0 for immovable ones.
         collision_shapes: Shapes of bodies and colliders.
         table: The joints as the kernels read them.
+        tendons: The tendons.
+        tendon_table: The tendons as the kernels read them.
     """
 
     bodies: tuple[Body, ...]
@@ -52,6 +57,8 @@ class RigidModel(SystemModel):
     masses: np.ndarray
     collision_shapes: CollisionShapes
     table: JointTable
+    tendons: tuple[Tendon, ...]
+    tendon_table: TendonTable
     growing = (CONTACTS,)
 
     @property
@@ -102,7 +109,9 @@ class RigidModel(SystemModel):
             "bodies/swept": np.zeros(count, bool),
             # warm start of the contact points
             CONTACTS: np.zeros((0, 8)),
-        } | start_joints(self.joints)
+            **start_joints(self.joints),
+            **start_tendons(self.tendons),
+        }
 
     def frames(self) -> Frames:
         """Frames with the masses and moments of the bodies, at the origin."""
@@ -135,7 +144,15 @@ class RigidModel(SystemModel):
     def energy(self, model: "Model", state: State, h: float) -> tuple[float, float, float]:
         """Kinetic energy, potential energy in gravity (zero at the world's origin), elastic energy of joints [J]."""
         gravitational = -float(self.masses @ (self.centres(state) @ model.gravity))
-        return self.kinetic(state), gravitational, self.elastic(state, h)
+        moving, sprung = self._of_tendons(state)
+        return self.kinetic(state) + moving, gravitational, self.elastic(state, h) + sprung
+
+    def _of_tendons(self, state: State) -> tuple[float, float]:
+        """Kinetic and elastic energy of tendons [J]."""
+        if not self.tendons:
+            return 0.0, 0.0
+        joints = Joints(self.table, state.system_arrays)
+        return Tendons(self.tendon_table, state.system_arrays, joints, self.world).energies(self._frames_at(state))
 
     def kinetic(self, state: State) -> float:
         """Kinetic energy of the bodies and of the rotors of joints [J]."""
@@ -172,8 +189,14 @@ class RigidModel(SystemModel):
 
 def frames_of(bound: BoundSystems) -> Frames | None:
     """The frames of the bodies of a simulation; None where it has none."""
+    bodies = bodies_of(bound)
+    return None if bodies is None else bodies.frames
+
+
+def bodies_of(bound: BoundSystems) -> "RigidBodySystem | None":
+    """The system of the bodies of a simulation; None where it has none."""
     if bound.model.find(RigidModel) is None:
         return None
     from shinari.systems.rigid.system import RigidBodySystem
 
-    return bound.get(RigidBodySystem).frames
+    return bound.get(RigidBodySystem)

@@ -30,6 +30,7 @@ from shinari.collision.law import (
     TORSION,
     bounce_distance,
     friction_coefficient,
+    rebound_within,
     recovery,
     regularised_force,
     regularised_stiffness,
@@ -110,16 +111,18 @@ def start_point(
     target = 0.0
     if law[COMPLIANCE] == 0.0 and gap < 0.0:
         target = gap + recovery(-RECOVERY * gap, escape * h)
-    approach, bounce_offset = 0.0, 0.0
+    approach, bounce_offset, rebound = 0.0, 0.0, 0.0
     if law[RESTITUTION] > 0.0 and speed < -slow:
         # the velocity at the end of the prediction: with it a perfect bounce returns along the path of the approach
         fall = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
-        approach = speed + fall * dot(n, (gx, gy, gz))
+        pull = fall * dot(n, (gx, gy, gz))
+        approach = speed + pull
         bounce_offset = bounce_distance(law[RESTITUTION], approach, gap, h)
+        rebound = rebound_within(law[RESTITUTION], approach, gap, pull, h)
         flags.may_bounce[0] = 1
         if bounce_offset != 0.0:
             flags.has_bounce_offset[0] = 1
-    work.start_gap[p], work.force[p] = gap, last
+    work.start_gap[p], work.force[p], work.rebound[p] = gap, last, rebound
     work.approach[p], work.bounce_offset[p], work.target_gap[p], work.last_force[p] = (
         approach,
         bounce_offset,

@@ -9,7 +9,8 @@ from shinari.geometry.motion import rotation_matrix
 from shinari.scene.handle import BodyHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.motors import Motor
-from shinari.systems.rigid.joints.driving import wanted_drive
+from shinari.scene.tendon import TendonHandle
+from shinari.systems.rigid.joints.driving import wanted_drive, wanted_pull
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.surface import body_surface
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from shinari.model.simulation_view import Running
     from shinari.systems.rigid.joints.joints import JointLoad, JointState
     from shinari.systems.rigid.system import RigidBodySystem
+    from shinari.systems.rigid.tendons.tendons import TendonState
 
 
 class Pose(NamedTuple):
@@ -131,6 +133,56 @@ class BodyQueries:
         """
         return self._bodies.equations.joints.axial_loads(self._indices(joints), self._bodies.frames_now())
 
+    def tendon(self, tendon: TendonHandle | str) -> "TendonState":
+        """Length of a tendon, its rate and its tension.
+
+        Raises:
+            SceneError: It is no tendon of this scene.
+        """
+        return self._bodies.equations.tendons.state(self._tendon(tendon).index, self._bodies.frames_now())
+
+    def tendon_path(self, tendon: TendonHandle | str) -> np.ndarray:
+        """Ends of the straight pieces of a tendon now [m], (P, 2, 3).
+
+        Raises:
+            SceneError: It is no tendon of this scene.
+        """
+        return self._bodies.equations.tendons.path(self._tendon(tendon).index, self._bodies.frames_now())
+
+    def tendon_motor(self, tendon: TendonHandle | str) -> Motor | None:
+        """The motor of a tendon now, or None.
+
+        Raises:
+            SceneError: It is no tendon of this scene.
+        """
+        return self._bodies.equations.tendons.motor(self._tendon(tendon).index)
+
+    def drive_tendons(self, tendons: Sequence[TendonHandle], motors: Sequence[Motor | float | None]) -> None:
+        """Drive several tendons at once; either all or, where one is refused, none.
+
+        Args:
+            tendons: The tendons.
+            motors: A motor, another target for the present one, or None for each.
+
+        Raises:
+            SceneError: One is no tendon of this scene, a value is refused, or there is no motor that a number could be
+                for.
+        """
+        rigid, system = self._run.model.find(RigidModel), self._bodies
+        assert rigid is not None  # there is a tendon
+        own, frames = system.equations.tendons, system.frames_now()
+        found = [self._tendon(tendon).index for tendon in tendons]
+        drives = [
+            wanted_pull(rigid.tendons[t].name, rigid.tendons[t].max_force, motor, own.motor(t))
+            for t, motor in zip(found, motors, strict=True)
+        ]
+        lengths, _ = own.measure(frames)
+        first = [own.drive(t, drive, float(lengths[t])) for t, drive in zip(found, drives, strict=True)]
+        if any(first):
+            # the kernels of motors are recorded where there are motors
+            self._run.bind()
+        self._bodies.wake()
+
     def _indices(self, joints: Sequence[JointHandle | str]) -> np.ndarray:
         return np.array([self._joint(joint).index for joint in joints], np.int64)
 
@@ -164,3 +216,6 @@ class BodyQueries:
 
     def _joint(self, joint: JointHandle | str) -> JointHandle:
         return self._run.scene.find("simulation", "joint", joint, JointHandle)
+
+    def _tendon(self, tendon: TendonHandle | str) -> TendonHandle:
+        return self._run.scene.find("simulation", "tendon", tendon, TendonHandle)

@@ -88,12 +88,13 @@ def add_geometric_stiffness_product(y, j, r, f, x):
 
 @steady
 def add_jacobian_row_force(e, b, f, elements, jacobian_rows, y):
-    """Add J^T f of a Jacobian row to the forces on its nodes."""
-    for side in range(2):
-        j, at = elements.nodes[e, side], 6 * side
-        if j >= 0:
-            for r in range(6):
-                y[j, r] += f * jacobian_rows.jacobian[b, at + r]
+    """Add J^T f of a Jacobian row to the forces on all of its nodes."""
+    for s in range(jacobian_rows.pairs[b]):
+        for side in range(2):
+            j, at = elements.nodes[e + s, side], 6 * side
+            if j >= 0 and jacobian_rows.own[b + s, side] != 0:
+                for r in range(6):
+                    y[j, r] += f * jacobian_rows.jacobian[b + s, at + r]
 
 
 @steady

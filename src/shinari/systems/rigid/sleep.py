@@ -22,6 +22,7 @@ from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.table import FIRST, SECOND
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.tendons.values import TendonLinks
 
 # A body is idle below these speeds [sizes a second], [rad/s], and sleeps after this time [s].
 SLOW, SLOW_TURN = 1e-4, 1e-4
@@ -94,10 +95,12 @@ def update_idle_times(
 
 
 @steady
-def connected(k, points, joints, values):
-    """Frames that connection k joins: a joint, then a contact point; a broken joint connects a frame with itself."""
-    if k >= len(joints):
-        a, b = points.frames[k - len(joints)]
+def connected(k, points, joints, values, links):
+    """Frames that connection k joins: a joint, a link of a tendon, a contact point; a broken joint only one."""
+    if k >= len(joints) + len(links):
+        a, b = points.frames[k - len(joints) - len(links)]
+    elif k >= len(joints):
+        a, b = links.frames[k - len(joints)]
     else:
         a, b = joints.codes[k, FIRST], joints.codes[k, SECOND]
         b = a if values.broken[k] else b
@@ -111,17 +114,19 @@ def rouses(a, b, frames):
 
 
 @kernel
-def find_touched(k, points: Points, joints: JointData, values: JointValues, frames: Frames, flags: Flags):
-    """Find out whether something that moves is about to touch a frame that sleeps, or holds it by a joint."""
-    a, b = connected(k, points, joints, values)
+def find_touched(
+    k, points: Points, joints: JointData, values: JointValues, links: TendonLinks, frames: Frames, flags: Flags
+):
+    """Find out whether something that moves is about to touch a frame that sleeps, or holds it by a joint or tendon."""
+    a, b = connected(k, points, joints, values, links)
     if rouses(a, b, frames):
         flags.waking[0] = 1
 
 
 @kernel
-def count_connections(_, counts: Counts, joints: int):
-    """Count joints and contact points."""
-    counts.connections[0] = joints + counts.points[0]
+def count_connections(_, counts: Counts, pairs: int):
+    """Count connections: pairs of frames of joints and tendons, and contact points."""
+    counts.connections[0] = pairs + counts.points[0]
 
 
 @kernel
@@ -135,14 +140,21 @@ def wake_pushed(i, frames: Frames, flags: Flags):
 
 @kernel
 def wake_islands(
-    _, points: Points, joints: JointData, values: JointValues, frames: Frames, counts: Counts, flags: Flags
+    _,
+    points: Points,
+    joints: JointData,
+    values: JointValues,
+    links: TendonLinks,
+    frames: Frames,
+    counts: Counts,
+    flags: Flags,
 ):
-    """Wake all that joints and contact points connect with a frame that is active."""
+    """Wake all that joints, tendons and contact points connect with a frame that is active."""
     more = True
     while more:
         more = False
         for k in range(counts.connections[0]):
-            a, b = connected(k, points, joints, values)
+            a, b = connected(k, points, joints, values, links)
             if rouses(a, b, frames):
                 frames.asleep[a] = frames.asleep[b] = False
                 frames.active[a] = frames.active[b] = more = True
@@ -158,19 +170,23 @@ class Waking:
     Args:
         points: The contact points.
         joints: The joints.
+        links: Frames that tendons connect.
         frames: The frames.
         counts: Numbers of points.
         flags: Decisions of the kernels.
     """
 
-    def __init__(self, points: Points, joints: Joints, frames: Frames, counts: Counts, flags: Flags) -> None:
-        self._connections, self._joints, self._frames = (points, joints.data, joints.values), joints, frames
+    def __init__(
+        self, points: Points, joints: Joints, links: TendonLinks, frames: Frames, counts: Counts, flags: Flags
+    ) -> None:
+        self._connections, self._frames = (points, joints.data, joints.values, links), frames
+        self._pairs = len(joints) + len(links)
         self._counts, self._flags = counts, flags
 
     def record_touched(self, p: Program) -> None:
         """Record the waking of islands that are about to be touched."""
         counts = self._counts
-        p.serial(count_connections, counts, len(self._joints))
+        p.serial(count_connections, counts, self._pairs)
         p.launch(find_touched, *self._connections, self._frames, self._flags, count=(counts.connections, 0))
         self._record_islands(p)
 

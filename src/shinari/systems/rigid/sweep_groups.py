@@ -11,7 +11,7 @@ import numpy as np
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.scan import Offsets
 from shinari.systems.rigid.components import Components, Nodes
-from shinari.systems.rigid.elements import Elements
+from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.progress import Counts
 
 # Colours that share no body; the next one is solved by one thread.
@@ -36,9 +36,17 @@ class ColouredGroups(Record):
 
 @kernel
 def list_groups(
-    _, components: Components, nodes: Nodes, elements: Elements, groups: Groups, counts: Counts, first_point: np.int64
+    _,
+    components: Components,
+    nodes: Nodes,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    groups: Groups,
+    counts: Counts,
+    first_point: np.int64,
 ):
     """List the groups of the components that are not solved directly, and colour them."""
+    joints = first_point - len(jacobian_rows)
     total = rows = 0
     for c in range(counts.components[0]):
         if components.direct[c] != 0:
@@ -57,7 +65,8 @@ def list_groups(
                     break
                 last += 1
             taken = (nodes.colours[a] if a >= 0 else 0) | (nodes.colours[b] if b >= 0 else 0)
-            colour = 0
+            # a row over more than two bodies is solved when no other is
+            colour = COLOURS if joints <= e < first_point and jacobian_rows.pairs[e - joints] != 1 else 0
             while colour < COLOURS and (taken >> colour) & 1:
                 colour += 1
             if a >= 0:
@@ -105,13 +114,19 @@ class SweepOrder:
         self._offsets = Offsets.zeros(COLOURS + 2)
 
     def record_list(
-        self, p: Program, components: Components, nodes: Nodes, elements: Elements, first_point: int
+        self,
+        p: Program,
+        components: Components,
+        nodes: Nodes,
+        elements: Elements,
+        jacobian_rows: JacobianRows,
+        first_point: int,
     ) -> None:
         """Record the listing of the groups."""
         counts = self._counts
         for groups in (self._groups, self.groups):
             p.require(groups, (counts.elements, 0))
-        p.serial(list_groups, components, nodes, elements, self._groups, counts, first_point)
+        p.serial(list_groups, components, nodes, elements, jacobian_rows, self._groups, counts, first_point)
         p.serial(sort_groups, self._groups, self.groups, self._offsets, counts)
 
     def colours(self, backward: bool) -> list[tuple[np.ndarray, bool]]:

@@ -110,22 +110,32 @@ def change_of_force(e, at, d, x, y, z, elements):
 
 
 @steady
+def row_on(jacobian_rows, b, side):
+    """Parts of a Jacobian row on one of its frames: along and about the axes."""
+    jacobian, at = jacobian_rows.jacobian, 6 * side
+    linear = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
+    return linear, (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
+
+
+@steady
 def sweep_jacobian_row(e, b, elements, jacobian_rows, frames, nodes, h2):
-    """Solve a Jacobian row."""
-    jacobian, w = jacobian_rows.jacobian, 0.0
-    for side in range(2):
-        f, at = elements.frames[e, side], 6 * side
-        angular = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
-        linear = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
-        w += frames.inverse_mass[f] * dot(linear, linear)
-        w += dot(symmetric_times(frames.inverse_inertia, f, angular), angular)
+    """Solve a Jacobian row that leads."""
+    pairs, w = jacobian_rows.pairs[b], 0.0
+    for k in range(2 * pairs):
+        s, side = k // 2, k % 2
+        if jacobian_rows.own[b + s, side] != 0:
+            f = elements.frames[e + s, side]
+            linear, angular = row_on(jacobian_rows, b + s, side)
+            w += frames.inverse_mass[f] * dot(linear, linear)
+            w += dot(symmetric_times(frames.inverse_inertia, f, angular), angular)
     goal = jacobian_rows.force[b] - jacobian_rows.stiffness[b] * jacobian_row_displacement(
         e, b, elements, jacobian_rows, nodes.vector
     )
     change = (goal - jacobian_rows.accumulated[b]) / (1.0 + jacobian_rows.stiffness[b] * h2 * w)
     jacobian_rows.accumulated[b] += change
-    for side in range(2):
-        f, at = elements.frames[e, side], 6 * side
-        angular = (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
-        linear = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
-        apply_force(elements.nodes[e, side], f, NONE, linear, angular, change, frames, nodes, h2)
+    for k in range(2 * pairs):
+        s, side = k // 2, k % 2
+        if jacobian_rows.own[b + s, side] != 0:
+            f = elements.frames[e + s, side]
+            linear, angular = row_on(jacobian_rows, b + s, side)
+            apply_force(elements.nodes[e + s, side], f, NONE, linear, angular, change, frames, nodes, h2)

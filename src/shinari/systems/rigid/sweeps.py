@@ -316,7 +316,7 @@ class Sweeps:
         elements, jacobian_rows, groups, rows = self._elements, self._jacobian_rows, self._order.groups, self._rows
         frames, solver_frames, joints = self._frames, self._solver_frames, self._joints
         first_point, each, every = joints + len(jacobian_rows), (counts.groups, 0), (counts.nodes, 0)
-        self._order.record_list(p, components, nodes, elements, first_point)
+        self._order.record_list(p, components, nodes, elements, jacobian_rows, first_point)
         p.require(rows, (counts.rows, 0))
         records = groups, rows, elements, self._points, self._work, frames, nodes
         p.launch(write_sweep_rows, *records, first_point, h, escape, count=each, grain=GRAIN)

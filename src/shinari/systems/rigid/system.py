@@ -19,12 +19,14 @@ from shinari.model.state import State
 from shinari.model.system import System
 from shinari.systems.rigid import model as names
 from shinari.systems.rigid import sleep
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapes
 from shinari.systems.rigid.equations import BodyEquations
 from shinari.systems.rigid.frames import Frames, KinematicFrames, Path
 from shinari.systems.rigid.integration import (
     as_frame,
     compare_impulses,
     derive_velocities,
+    expect_kinematic_frame,
     find_non_finite,
     predict_body,
     restore_final_velocity,
@@ -37,6 +39,7 @@ from shinari.systems.rigid.integration import (
     store_predicted_velocity,
     update_inertia,
 )
+from shinari.systems.rigid.medium import drag_body, dragged
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.progress import ExternalImpulses, NonFinite
 
@@ -53,6 +56,7 @@ class RigidBodySystem(System):
     """
 
     order = 30
+    on_device = True
     advice = "bodies in motion; resting ones sleep unless sleep=False; fewer substeps are faster"
     repeated = True
 
@@ -70,17 +74,22 @@ class RigidBodySystem(System):
         self.equations = BodyEquations(rigid, self.frames, model, state, settings)
         self._external = ExternalImpulses.zeros(1)
         self.equations.flags.finite[0] = 1
-        self._slow = slow_approach(self._gravity, settings.substep)
+        self._slow, self._dragged = slow_approach(self._gravity, settings.substep), dragged(rigid.bodies)
         self._non_finite = NonFinite.zeros(1)
         self.equations.set_warm_start(state.system_arrays["bodies/contacts"])
         self._size = self.equations.contacts.margins.size[: len(rigid.bodies)]
         self._waking = sleep.Waking(
-            self.equations.contacts.table, self.equations.joints, self.frames, self.equations.counts,
-            self.equations.flags,
+            self.equations.contacts.table, self.equations.joints, self.equations.tendons.links, self.frames,
+            self.equations.counts, self.equations.flags,
         )  # fmt: skip
         self._islands = sleep.Islands(self.frames, self.equations.solver_frames)
         self._was_active, self._was_moving = True, np.zeros(len(self._kinematic_frames), bool)
         self._set_kinematic_poses(0.0)
+
+    @property
+    def collision_shapes(self) -> CollisionShapes:
+        """Shapes of the bodies and of the colliders."""
+        return self._rigid.collision_shapes
 
     def frames_now(self) -> Frames:
         """The frames between two steps, with what the user has written to the state."""
@@ -113,6 +122,10 @@ class RigidBodySystem(System):
         flags = self.equations.flags
         p.launch(start_substep, self.frames, self.equations.solver_frames, flags, count=len(self.frames))
         p.copy((flags.awake, 0), (flags.solving, 0))
+        if len(self._kinematic_frames):
+            # contacts are sought along the paths that these frames will go
+            records = self._kinematic_frames, self._path, self.frames, self._clock
+            p.launch(expect_kinematic_frame, *records, self._settings.substep, count=len(self._kinematic_frames))
         with p.when(self._finite), p.when((flags.solving, 0)):
             self.equations.record_find(p)
             if self._settings.sleep:
@@ -123,7 +136,8 @@ class RigidBodySystem(System):
         """Predict the poses."""
         frames, solver_frames, h = self.frames, self.equations.solver_frames, self._settings.substep
         with p.when(self._finite):
-            self.equations.joints.record_start(p, frames)
+            p.launch(drag_body, self._dragged, frames, h, count=len(self._dragged))
+            self.equations.record_start(p)
             p.launch(predict_body, frames, solver_frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
             records = self._kinematic_frames, self._path, frames, self._clock
             p.launch(set_kinematic_frame, *records, h, count=len(self._kinematic_frames))
@@ -218,7 +232,7 @@ class RigidBodySystem(System):
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
         for name, shown in self._shown.items():
             shown[...] = parts[name]
-        self._state.external_work += self.equations.joints.work
+        self._state.external_work += self.equations.joints.work + self.equations.tendons.work
 
     def wake(self) -> None:
         """The scene has changed: all bodies are awake."""

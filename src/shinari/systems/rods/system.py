@@ -24,6 +24,7 @@ class RodSystem(System):
     """
 
     order = 50
+    on_device = True
 
     def __init__(
         self, rods: RodModel, model: Model, state: State, settings: Settings, particles: Particles, clock: Clock
@@ -87,6 +88,11 @@ class RodSystem(System):
         """Derive the spins from the turns."""
         arguments = self._segments, self.frames, self._decay, 1.0 / self._settings.substep
         p.launch(update_spin, *arguments, count=len(self._segments))
+
+    @property
+    def needs_python(self) -> bool:
+        """Whether frames are clamped, which the user may turn."""
+        return len(self._clamped) > 0
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """Give clamped frames that the user turned the spin that takes them there in dt."""

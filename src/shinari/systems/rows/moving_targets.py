@@ -68,6 +68,7 @@ class MovingTargets(System):
     """Targets that move in one simulation."""
 
     order = 60
+    on_device = True
 
     def __init__(
         self,

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from shinari.constraints import dihedral, isometric_bend
-from shinari.geometry.topology import cross_edges, edges, face_normals_areas, hinges
+from shinari.geometry.topology import corner_areas, cross_edges, edge_keys, edge_rows, edges
 from shinari.scene.objects import ParticleObject
+from shinari.systems.rows.rest_shape import RestShape
 
 # An edge is the diagonal of a quad when it is longer than the other sides of both its triangles by this factor.
 DIAGONAL = 1.05
@@ -34,9 +35,10 @@ class Sheet:
         cloth: The cloth.
 
     Attributes:
-        positions: Positions at rest [m], (N, 3).
+        rest: Its rest shape.
         faces: Triangles, (F, 3).
         hinges: Pairs of triangles with a common edge, as its ends and the two far corners, (H, 4).
+        folds: Which of them are at fold lines, (H,).
 
     Raises:
         SceneError: More than two triangles meet at an edge.
@@ -44,15 +46,19 @@ class Sheet:
 
     def __init__(self, cloth: ParticleObject) -> None:
         assert cloth.faces is not None
-        self.positions, self.faces = cloth.positions, cloth.faces
-        self.hinges = hinges(self.faces, f"cloth {cloth.name!r}")
+        self.faces, self.tailoring = cloth.faces, cloth.tailoring
+        self.rest = RestShape(cloth)
+        self.hinges = self.rest.hinges
+        self.folds = np.zeros(len(self.hinges), bool)
+        if self.tailoring is not None:
+            self.folds = np.isin(edge_keys(self.hinges), edge_keys(self.tailoring.folds))
         self._shares: dict[float, tuple[np.ndarray, np.ndarray]] = {}
         self._bending: dict[str, np.ndarray] = {}
 
     @cached_property
     def face_areas(self) -> np.ndarray:
         """Area of each triangle [m^2], (F,)."""
-        return face_normals_areas(self.positions, self.faces)[1]
+        return corner_areas(self.rest.corners)
 
     @cached_property
     def across(self) -> np.ndarray:
@@ -62,13 +68,16 @@ class Sheet:
     @cached_property
     def diagonal(self) -> np.ndarray:
         """Which hinges turn about the diagonal of a quad, (H,)."""
-        x, bends = self.positions, self.hinges
+        x = self.rest.hinge_points
 
         def length(a: int, b: int) -> np.ndarray:
-            return np.linalg.norm(x[bends[:, a]] - x[bends[:, b]], axis=1)
+            return np.linalg.norm(x[:, a] - x[:, b], axis=1)
 
         longest = np.max([length(0, 2), length(1, 2), length(0, 3), length(1, 3)], axis=0)
-        return length(0, 1) > DIAGONAL * longest
+        found = length(0, 1) > DIAGONAL * longest
+        # a seam has an edge on each side
+        found[len(found) - self.rest.seams :] = False
+        return found
 
     @cached_property
     def edges(self) -> np.ndarray:
@@ -76,10 +85,15 @@ class Sheet:
         return edges(self.faces)
 
     @cached_property
+    def edge_squares(self) -> np.ndarray:
+        """Square of the length of each edge [m^2], (E,)."""
+        return self.rest.squares(self.edges, self.faces)
+
+    @cached_property
     def is_shear(self) -> np.ndarray:
         """Which edges are diagonals of quads, or across one, (E,)."""
         pairs = np.concatenate([self.hinges[self.diagonal, :2], self.across[self.diagonal]])
-        return np.isin(_key(self.edges), _key(pairs))
+        return np.isin(edge_keys(self.edges), edge_keys(pairs))
 
     @cached_property
     def other_diagonals(self) -> np.ndarray:
@@ -87,9 +101,9 @@ class Sheet:
         return self.across[self.diagonal]
 
     @cached_property
-    def bends(self) -> np.ndarray:
-        """Far corners of the hinges that are not within a quad, (B, 2)."""
-        return self.across[~self.diagonal]
+    def across_lengths(self) -> np.ndarray:
+        """Distance of the far corners of each hinge [m], (H,)."""
+        return np.linalg.norm(self.rest.hinge_points[:, 2] - self.rest.hinge_points[:, 3], axis=1)
 
     def shares(self, in_quad: float) -> tuple[np.ndarray, np.ndarray]:
         """Squared length over the area of the sheet that a row stands for: of edges, (E,), and other diagonals, (Q,).
@@ -98,39 +112,32 @@ class Sheet:
             in_quad: Part of the area of a triangle that counts in a quad.
         """
         if in_quad not in self._shares:
-            x, diagonals = self.positions, self.hinges[self.diagonal, :2]
-            areas = self._edge_areas(_quad_weights(self.faces, diagonals, in_quad))
-            quads = in_quad * dihedral.face_areas(x[self.hinges[self.diagonal]])
-            lengths = (np.sum((x[p[:, 0]] - x[p[:, 1]]) ** 2, axis=1) for p in (self.edges, self.other_diagonals))
-            first, second = (square / area for square, area in zip(lengths, (areas, quads), strict=True))
-            self._shares[in_quad] = first, second
+            points = self.rest.hinge_points[self.diagonal]
+            areas = self._edge_areas(_quad_weights(self.faces, self.hinges[self.diagonal, :2], in_quad))
+            quads = in_quad * dihedral.face_areas(points)
+            across = np.sum((points[:, 2] - points[:, 3]) ** 2, axis=1)
+            self._shares[in_quad] = self.edge_squares / areas, across / quads
         return self._shares[in_quad]
 
     def bending_factor(self, model: str) -> np.ndarray:
         """Compliance of each hinge times the bending stiffness of the sheet, (H,)."""
         if model not in self._bending:
-            self._bending[model] = HINGE_FAMILIES * _BENDING[model](self.positions[self.hinges])
+            self._bending[model] = HINGE_FAMILIES * _BENDING[model](self.rest.hinge_points)
         return self._bending[model]
+
+    def stiffness(self, vertices: np.ndarray) -> np.ndarray | float:
+        """Factor of the stiffness of rows, the mean of those of their vertices (M, K), (M,)."""
+        if self.tailoring is None or self.tailoring.stiffness is None:
+            return 1.0
+        return self.tailoring.stiffness[vertices].mean(axis=1)
 
     def _edge_areas(self, weights: np.ndarray) -> np.ndarray:
         """Weighted area of the triangles at each edge together [m^2], (E,)."""
-        areas = weights * self.face_areas
-        keys = _key(self.edges)
-        order = np.argsort(keys)
-        total = np.zeros(len(self.edges))
-        for a, b in ((0, 1), (1, 2), (2, 0)):
-            at = order[np.searchsorted(keys[order], _key(self.faces[:, [a, b]]))]
-            np.add.at(total, at, areas)
-        return total
+        sides = np.concatenate([self.faces[:, side] for side in ((0, 1), (1, 2), (2, 0))])
+        return np.bincount(edge_rows(sides, self.edges), np.tile(weights * self.face_areas, 3), len(self.edges))
 
 
 def _quad_weights(faces: np.ndarray, diagonals: np.ndarray, weight: float) -> np.ndarray:
     """The weight for triangles that have a diagonal (D, 2) as a side, one for the others, (F,)."""
-    sides = np.stack([_key(faces[:, [a, b]]) for a, b in ((0, 1), (1, 2), (2, 0))], axis=1)
-    return np.where(np.isin(sides, _key(diagonals)).any(axis=1), weight, 1.0)
-
-
-def _key(pairs: np.ndarray) -> np.ndarray:
-    """One number for each undirected pair of indices."""
-    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
-    return low.astype(np.int64) << 32 | high.astype(np.int64)
+    sides = np.stack([edge_keys(faces[:, [a, b]]) for a, b in ((0, 1), (1, 2), (2, 0))], axis=1)
+    return np.where(np.isin(sides, edge_keys(diagonals)).any(axis=1), weight, 1.0)

@@ -44,6 +44,7 @@ class BlockSolver(System):
     """
 
     order = 40
+    on_device = True
     advice = "its time grows with rows x substeps x iterations; fewer substeps, or a coarser mesh, are faster"
 
     def __init__(
@@ -60,7 +61,8 @@ class BlockSolver(System):
             self._coefficient = block.coefficient.copy()
             self._coefficient[state.broken[block.type.name]] = self._released_coefficient
         damped, gathers = len(block.damping) > 0, settings.sweep != "gauss-seidel"
-        batched = block.type.lanes and not gathers
+        # a thread of a GPU solves one row
+        batched = block.type.lanes and not gathers and settings.device == "cpu"
         sides = block.coefficient.shape[1]
         self._variant = Variant(settings.method, sides == 2, damped, gathers, batched=batched)
         self._scalars = (1.0 if settings.method == "pbd" else 1.0 / settings.substep**2, settings.substep)

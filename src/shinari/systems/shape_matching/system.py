@@ -125,6 +125,7 @@ class ShapeMatchingSystem(System):
     """
 
     order = 50
+    on_device = True
 
     def __init__(
         self, lumps: ShapeMatchingModel, model: "Model", state: "State", settings: "Settings", particles: Particles

@@ -105,9 +105,12 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
     if everyone < 2 and alone.all():
         return None
     all_lines = _joined(lines + segments, 2)
-    offsets, near = _neighbours(all_lines, _links(model, state), model.particle_count)
+    sewn = _sewn(scene, slots)
+    offsets, near = _neighbours(_sewn_lines(all_lines, sewn), _links(model, state), model.particle_count)
     rest = np.empty((model.particle_count, 3), model.real)
     rest[slots] = scene.positions - model.origins[model.origin_index][slots]
+    # points that are sewn together are at one place: a seam does not keep itself open
+    rest[sewn[:, 0]] = rest[sewn[:, 1]]
     world = np.empty((model.particle_count, 3))
     world[slots] = scene.positions
     lengths = np.linalg.norm(world[all_lines[:, 0]] - world[all_lines[:, 1]], axis=1)
@@ -159,6 +162,32 @@ def _links(model: Model, state: State | None) -> np.ndarray:
             two = rows[:, [0, k]]
             pairs.append(two[model.owners[two[:, 0]] != model.owners[two[:, 1]]])
     return np.concatenate(pairs)
+
+
+def _sewn(scene: Contents, slots: np.ndarray) -> np.ndarray:
+    """Vertices that are sewn to another one, and the one that stands for all that are, in solver order, (K, 2)."""
+    pairs, start = [np.zeros((0, 2), np.uint32)], 0
+    for obj in scene.particle_objects:
+        if obj.tailoring is not None and len(obj.tailoring.seams):
+            joined = obj.tailoring.joined(len(obj.positions))
+            sewn = np.unique(obj.tailoring.seams)
+            pairs.append(slots[np.stack([sewn, joined[sewn]], axis=1) + start])
+        start += len(obj.positions)
+    return np.concatenate(pairs)
+
+
+def _sewn_lines(lines: np.ndarray, sewn: np.ndarray) -> np.ndarray:
+    """Edges (E, 2), and those that they become when all that is sewn together has the neighbours of each."""
+    if not len(sewn):
+        return lines
+    copies: dict[int, list[int]] = {}
+    for vertex, first in sewn.tolist():
+        copies.setdefault(first, []).append(vertex)
+    alike = {vertex: copies[first] for vertex, first in sewn.tolist()}
+    found = [(a, b) for several in copies.values() for a in several for b in several if a < b]
+    for a, b in lines[np.isin(lines, sewn[:, 0]).any(axis=1)].tolist():
+        found += [(c, d) for c in alike.get(a, [a]) for d in alike.get(b, [b])]
+    return np.unique(np.sort(np.concatenate([lines, np.array(found, lines.dtype)]), axis=1), axis=0)
 
 
 def _neighbours(lines: np.ndarray, links: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

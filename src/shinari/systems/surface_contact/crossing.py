@@ -1,22 +1,25 @@
-"""Nothing passes through: certifies the straight displacements of a substep, and mends those that would cross.
+"""Paths of surfaces among themselves: no point passes through a triangle, and no edge through an edge.
 
 A pair is safe when its distance at the start exceeds what both move relative to each other. For the others additive
 conservative advancement finds the time of impact (Li, Kaufman and Jiang 2021, Codimensional Incremental Potential
 Contact, algorithm 1): it only takes distances, never looks for roots and stops before the pair is closer than a part of
 its distance. Displacements that meet are pushed apart at their end along the normal of the impact, as in an inelastic
-impact; what still meets after a few rounds moves as one: the mean of its displacements, weighted by mass (Provot 1997,
-Collision and self-collision handling in cloth model dedicated to design garments; Bridson et al. 2002, section 7.4).
+impact. What still meets after a few turns moves as one, see `shinari.systems.paths.zones`.
 """
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.compute import Program, convert, kernel, real, scratch
+from shinari.compute import Program, convert, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.geometry.proximity import gap_vector, nearest_points
-from shinari.maths.eigen import eigen
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
+from shinari.systems.paths.certifier import Certificate
+from shinari.systems.paths.records import PathState, Zones
+from shinari.systems.paths.zones import join
 from shinari.systems.surface_contact.records import (
     CrossingState,
     DetectionState,
@@ -26,65 +29,63 @@ from shinari.systems.surface_contact.records import (
     RowCounts,
     Rows,
     Sums,
-    Zones,
 )
-from shinari.systems.surface_contact.row_table import RowTable
 from shinari.systems.surface_contact.rows import TANGLED, add_to, relative, shift
 
-# Turns in which displacements that meet are pushed apart before what still meets moves as one, and turns of that.
-ROUNDS, ZONES = 6, 60
+if TYPE_CHECKING:
+    from shinari.systems.surface_contact.system import SurfaceContacts
+
 # Particles in a block of sums.
 CHUNK = 2048
-# A way is safe when the pair keeps this part of its gap all along, or nearly its distance where that is less already.
+# A path is safe when the pair keeps this part of its gap all along, or nearly its distance where that is less already.
 KEPT, NEARLY = np.float32(0.2), np.float32(0.9)
 # An impact is pushed apart to this part of the gap, or to the distance at the start where that is less.
 PARTED = np.float32(0.4)
 STEPS = 60
 NEARER, FARTHER = np.float32(0.1), np.float32(0.9)
 QUARTER = np.float32(0.25)
-FIXED = 1e6
 
 
-# Eigenvalues of an inertia below this part of the largest count as zero.
-SINGULAR = 1e-9
+class SurfacePaths:
+    """Certifies the paths of surfaces among themselves.
 
-
-class Crossing:
-    """Certifies the displacements of a substep, and mends them.
-
-    Attributes:
-        crossing_state: What it did in this step.
+    Args:
+        certificate: What all certifiers share.
+        contacts: The contacts of surfaces, `shinari.systems.surface_contact.system.SurfaceContacts`.
+        h: Substep [s].
     """
 
-    def __init__(self, table: RowTable, particles: Particles, paths: Paths, frames: Frames, members: Members) -> None:
-        self._table, self._particles, self._paths, self._frames = table, particles, paths, frames
-        self._members, self._sums = members, Sums.zeros(-(-len(members) // CHUNK))
-        self.crossing_state = CrossingState.zeros(1, particles.precision)
-        self._zones = Zones.zeros(len(particles))
+    def __init__(self, certificate: Certificate, contacts: "SurfaceContacts", h: float) -> None:
+        self._certificate, self._contacts, self._h = certificate, contacts, h
+        self._members = contacts.detection.members
+        self._sums = Sums.zeros(-(-len(self._members) // CHUNK))
+        self._crossing_state = CrossingState.zeros(1, certificate.begins.precision)
 
-    def record(self, p: Program, detection: DetectionState, h: float) -> None:
-        """Push apart what meets, then let what still does move as one."""
-        crossing_state, particles, paths, frames = self.crossing_state, self._particles, self._paths, self._frames
-        rows, table, count = self._table.rows, self._table.table, len(self._particles)
-        p.serial(start_crossings, crossing_state)
-        with p.repeat(ROUNDS + ZONES + 1, until=(crossing_state.clear, 0)):
-            p.launch(sum_moves, self._members, detection, particles, paths, self._sums, count=len(self._sums), grain=2)
-            p.serial(find_mean_move, self._sums, detection, crossing_state)
-            records = self._members, particles, paths, crossing_state
-            p.launch(measure_length, *records, count=(detection.members, 0), grain=2048)
-            p.launch(find_impact, rows, particles, paths, frames, crossing_state, count=(table.rows, 0), grain=1024)
-            p.serial(choose_turn, crossing_state)
-            with p.when((crossing_state.part, 0)):
-                p.serial(part_rows, table, rows, particles, paths, frames, crossing_state, h)
-            with p.when((crossing_state.join, 0)):
-                p.serial(join_zones, table, rows, self._zones, crossing_state)
-                p.launch(move_zone, self._zones, particles, paths, count=count, grain=1024)
+    def record_pairs(self, p: Program) -> None:
+        """Record that the pairs are found that the displacements may bring together."""
+        self._contacts.record_pairs(p)
 
+    def record_times(self, p: Program) -> None:
+        """Record that the times of impact are found."""
+        contacts, c, state = self._contacts, self._certificate, self._crossing_state
+        (particles, paths, frames), detection = contacts.moving, contacts.detection.detection
+        rows, table = contacts.rows.rows, contacts.rows.table
+        p.launch(sum_moves, self._members, detection, particles, paths, self._sums, count=len(self._sums), grain=2)
+        p.serial(find_mean_move, self._sums, detection, state)
+        records = self._members, particles, paths, state
+        p.launch(measure_length, *records, count=(detection.members, 0), grain=2048)
+        zones = c.zones, c.state
+        p.launch(find_impact, rows, particles, paths, frames, *zones, count=(table.rows, 0), grain=1024)
 
-@kernel
-def start_crossings(_, crossing_state: CrossingState):
-    """Nothing has been tried in this substep."""
-    crossing_state.turn[0], crossing_state.clear[0] = 0, 0
+    def record_part(self, p: Program) -> None:
+        """Record that the ends of displacements that meet are pushed apart."""
+        rows, table = self._contacts.rows.rows, self._contacts.rows.table
+        p.serial(part_rows, table, rows, *self._contacts.moving, self._certificate.state, self._h)
+
+    def record_join(self, p: Program) -> None:
+        """Record that the zones of pairs that still meet are joined."""
+        rows, table = self._contacts.rows.rows, self._contacts.rows.table
+        p.serial(join_rows, table, rows, self._certificate.zones, self._certificate.state)
 
 
 @kernel
@@ -102,13 +103,12 @@ def sum_moves(b, members: Members, detection: DetectionState, particles: Particl
 
 @kernel
 def find_mean_move(_, sums: Sums, detection: DetectionState, crossing_state: CrossingState):
-    """Mean displacement; nothing has met yet."""
+    """Mean displacement."""
     x, y, z, like = 0.0, 0.0, 0.0, crossing_state.mean[0, 0]
     for b in range(len(sums)):
         x, y, z = x + sums.goal[b, 0], y + sums.goal[b, 1], z + sums.goal[b, 2]
     count = max(detection.members[0], 1)
     crossing_state.mean[0] = convert(x / count, like), convert(y / count, like), convert(z / count, like)
-    crossing_state.hit[0] = 0
 
 
 @kernel(fastmath=STEADY)
@@ -119,21 +119,9 @@ def measure_length(m, members: Members, particles: Particles, paths: Paths, cros
     paths.length[i] = norm(sub(sub((x[0], x[1], x[2]), begin), crossing_state.mean[0]))
 
 
-@kernel
-def choose_turn(_, crossing_state: CrossingState):
-    """What happens to displacements that meet."""
-    turn = crossing_state.turn[0]
-    crossing_state.turn[0] = turn + 1
-    crossing_state.part[0] = crossing_state.hit[0] != 0 and turn < ROUNDS
-    crossing_state.join[0] = crossing_state.hit[0] != 0 and ROUNDS <= turn < ROUNDS + ZONES
-    crossing_state.clear[0] = not (crossing_state.part[0] or crossing_state.join[0])
-    crossing_state.unresolved[0] += crossing_state.clear[0] and crossing_state.hit[0]
-    crossing_state.zones[0] += crossing_state.join[0]
-
-
 @steady
 def kept_distance(distance, gap):
-    """Distance below which a pair must not come."""
+    """Distance that a pair keeps on its path."""
     return min(KEPT * gap, NEARLY * distance)
 
 
@@ -171,8 +159,10 @@ def impact(edges, a, b, c, w0, w1, w2, w3, least):
 
 
 @kernel(fastmath=STEADY)
-def find_impact(r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, crossing_state: CrossingState):
-    """Time of impact of a row, 1 where its displacements are safe. All that meet write the same flag."""
+def find_impact(
+    r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, zones: Zones, state: PathState
+):  # fmt: skip
+    """Time of impact of a row, 1 where its displacements are safe or one. All that meet write the same flag."""
     rows.time[r] = ONE
     gap, two, lengths = rows.gap[r], rows.edges[r], paths.length
     i0, i1, i2, i3 = rows.points[r]
@@ -183,6 +173,8 @@ def find_impact(r, rows: Rows, particles: Particles, paths: Paths, frames: Frame
     least = kept_distance(distance, gap)
     if distance - least > move or distance <= TANGLED * gap or gap < ZERO:
         return
+    if state.joined[0] != 0 and zones.name[i0] == zones.name[i1] == zones.name[i2] == zones.name[i3]:
+        return
     origin_indices, origins, begin, x = particles.origin_index, frames.origin, paths.begin, particles.x
     a = relative(begin, i0, i1, shift(origin_indices, origins, i0, i1))
     b = relative(begin, i0, i2, shift(origin_indices, origins, i0, i2))
@@ -191,7 +183,7 @@ def find_impact(r, rows: Rows, particles: Particles, paths: Paths, frames: Frame
                   step_of(begin, x, i3), least)  # fmt: skip
     rows.time[r] = time
     if time < ONE:
-        crossing_state.hit[0] = 1
+        state.hit[0] = 1
 
 
 @kernel(fastmath=STEADY)
@@ -202,7 +194,7 @@ def part_rows(
     particles: Particles,
     paths: Paths,
     frames: Frames,
-    crossing_state: CrossingState,
+    state: PathState,
     h: real,
 ):
     """Push the ends of displacements that meet apart along the normal of the impact, one pair after the other."""
@@ -211,7 +203,7 @@ def part_rows(
         time = rows.time[r]
         if time >= ONE:
             continue
-        crossing_state.impacts[0] += 1
+        state.impacts[0] += 1
         i0, i1, i2, i3 = rows.points[r]
         o1, o2, o3 = (
             shift(origin_indices, origins, i0, i1),
@@ -239,112 +231,12 @@ def part_rows(
         add_to(rows.impulse, r, ONE / h, push)
 
 
-@steady
-def root(zones, i):
-    """Name of the zone of a particle."""
-    name = zones.name
-    while name[i] != i:
-        name[i] = name[name[i]]
-        i = name[i]
-    return i
-
-
 @kernel
-def join_zones(_, counts: RowCounts, rows: Rows, zones: Zones, crossing_state: CrossingState):
-    """Join the zones of all particles of rows that still meet; a zone has the name of its first particle."""
-    if crossing_state.turn[0] == ROUNDS + 1:
-        for i in range(len(zones)):
-            zones.name[i] = i
+def join_rows(_, counts: RowCounts, rows: Rows, zones: Zones, state: PathState):
+    """Join the particles of rows that still meet."""
     for r in range(counts.rows[0]):
         if rows.time[r] < ONE:
-            crossing_state.impacts[0] += 1
-            first = root(zones, np.int64(rows.points[r, 0]))
+            state.impacts[0] += 1
+            first, time = np.int64(rows.points[r, 0]), np.float64(rows.time[r])
             for k in range(1, 4):
-                other = root(zones, np.int64(rows.points[r, k]))
-                low, high = min(first, other), max(first, other)
-                zones.name[high] = low
-                first = low
-    for i in range(len(zones)):
-        zones.size[i] = 0
-    for i in range(len(zones)):
-        zone = root(zones, i)
-        zones.name[i] = zone
-        zones.size[zone] += 1
-
-
-@steady
-def mass_of(inverse, heaviest):
-    """Mass of a particle [kg]; what is fixed outweighs the rest."""
-    return 1.0 / np.float64(inverse) if inverse > ZERO else FIXED * heaviest
-
-
-@steady
-def double(a):
-    """The first three numbers of a row in float64."""
-    return np.float64(a[0]), np.float64(a[1]), np.float64(a[2])
-
-
-@kernel(fastmath=STEADY, mixed=True)
-def move_zone(zone, zones: Zones, particles: Particles, paths: Paths):
-    """Move a zone of more than one particle rigidly, with the mean and the spin of its displacements.
-
-    Weighted by mass, so that momentum and angular momentum are those of the displacements. The item is the first
-    particle of the zone.
-    """
-    if zones.name[zone] != zone or zones.size[zone] < 2:
-        return
-    count, x, begin = len(zones), particles.x, paths.begin
-    heaviest = 0.0
-    for i in range(zone, count):
-        if zones.name[i] == zone and x[i, 3] > ZERO:
-            heaviest = max(heaviest, 1.0 / np.float64(x[i, 3]))
-    heaviest = heaviest if heaviest > 0.0 else 1.0
-    total, centre, mean = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    for i in range(zone, count):
-        if zones.name[i] == zone:
-            mass, start = mass_of(x[i, 3], heaviest), double(begin[i])
-            total += mass
-            centre, mean = add(centre, scale(start, mass)), add(mean, scale(sub(double(x[i]), start), mass))
-    centre, mean = scale(centre, 1.0 / total), scale(mean, 1.0 / total)
-    spin, xx, yy, zz, yz, xz, xy = (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(zone, count):
-        if zones.name[i] == zone:
-            mass, start = mass_of(x[i, 3], heaviest), double(begin[i])
-            arm = sub(start, centre)
-            spin = add(spin, scale(cross(arm, sub(sub(double(x[i]), start), mean)), mass))
-            square = dot(arm, arm)
-            xx, yy, zz = (
-                xx + mass * (square - arm[0] ** 2),
-                yy + mass * (square - arm[1] ** 2),
-                zz + mass * (square - arm[2] ** 2),
-            )
-            yz, xz, xy = yz - mass * arm[1] * arm[2], xz - mass * arm[0] * arm[2], xy - mass * arm[0] * arm[1]
-    angle = solve_singular(xx, yy, zz, yz, xz, xy, spin)
-    size = norm(angle)
-    axis = scale(angle, 1.0 / size if size > 0.0 else 0.0)
-    cosine, sine = np.cos(size), np.sin(size)
-    for i in range(zone, count):
-        if zones.name[i] == zone and x[i, 3] > ZERO:
-            arm = sub(double(begin[i]), centre)
-            turned = add(scale(arm, cosine), scale(cross(axis, arm), sine))
-            turned = add(turned, scale(axis, dot(arm, axis) * (1.0 - cosine)))
-            end, like = add(add(centre, mean), turned), x[i, 3]
-            x[i] = convert(end[0], like), convert(end[1], like), convert(end[2], like), like
-
-
-@steady
-def solve_singular(xx, yy, zz, yz, xz, xy, b):
-    """Least solution of H w = b for a symmetric matrix H, which may be singular."""
-    h, v = scratch((3, 3), 0.0), scratch((3, 3), 0.0)
-    h[0, 0], h[1, 1], h[2, 2] = xx, yy, zz
-    h[1, 2] = h[2, 1] = yz
-    h[0, 2] = h[2, 0] = xz
-    h[0, 1] = h[1, 0] = xy
-    eigen(h, v)
-    least = SINGULAR * max(abs(h[0, 0]), max(abs(h[1, 1]), abs(h[2, 2])))
-    w0, w1, w2 = 0.0, 0.0, 0.0
-    for k in range(3):
-        part = v[0, k] * b[0] + v[1, k] * b[1] + v[2, k] * b[2]
-        part = part / h[k, k] if abs(h[k, k]) > least else 0.0
-        w0, w1, w2 = w0 + part * v[0, k], w1 + part * v[1, k], w2 + part * v[2, k]
-    return w0, w1, w2
+                join(zones, first, np.int64(rows.points[r, k]), time)

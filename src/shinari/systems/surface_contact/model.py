@@ -4,7 +4,6 @@ from shinari.model.model import Model
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
 from shinari.systems.surface_contact.build import participants
-from shinari.systems.surface_contact.heavy_loads import warn_of_heavy_loads
 from shinari.systems.surface_contact.start_overlaps import warn_of_overlaps
 from shinari.systems.surface_contact.system import SurfaceContacts
 
@@ -17,8 +16,6 @@ class SurfaceContactModel(SystemModel):
     def bind(self, bound: BoundSystems) -> "list[SurfaceContacts]":
         """The contacts of a simulation."""
         who = participants(bound.scene, bound.model, bound.state)
-        if who is not None and bound.state.frame == 0:
-            warn_of_heavy_loads(bound, who)
         records = bound.model, bound.state, bound.settings, bound.particles, bound.origins
         return [] if who is None else [SurfaceContacts(*records, who)]
 

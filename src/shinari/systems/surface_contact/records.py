@@ -156,6 +156,7 @@ class RowCounts(Record):
     retired = Field(np.int64, doc="rows that were retired last")
     kept = Field(np.int64, doc="rows that pushed in this step and are gone")
     overlap = Field(real, doc="largest overlap that the last sweep found, as part of the gap")
+    deep = Field(np.int64, doc="whether a row that was written last overlaps by much")
 
 
 class Places(Record):
@@ -170,22 +171,7 @@ class BlockOverlaps(Record):
     largest = Field(real, doc="largest overlap that the last sweep found, as part of the gap")
 
 
-class Zones(Record):
-    """Particles that move as one, N rows."""
-
-    name = Field(np.int64, doc="first particle of its zone")
-    size = Field(np.int64, doc="particles of the zone, at its first one")
-
-
 class CrossingState(Record):
-    """One row: the state of what keeps displacements from crossing."""
+    """One row."""
 
     mean = Field(real, 3, unit="m", doc="mean displacement")
-    hit = Field(np.int64, doc="whether displacements meet")
-    clear = Field(np.int64, doc="whether none do, or nothing more is tried")
-    turn = Field(np.int64)
-    part = Field(np.int64, doc="whether they are pushed apart in this turn")
-    join = Field(np.int64, doc="whether they move as one in this turn")
-    impacts = Field(np.int64, doc="displacements that met in this step, and were mended")
-    zones = Field(np.int64, doc="turns in this step in which particles had to move as one")
-    unresolved = Field(np.int64, doc="substeps in this step after which displacements still met")

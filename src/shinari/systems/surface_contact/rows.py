@@ -42,6 +42,8 @@ SAME_SIDE = np.float32(0.2)
 # Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on
 # each other overlap by what a sweep leaves, and would sink into each other for ever if that were put right silently.
 LIVELY = np.float32(0.1)
+# A pair that is found in the middle of a substep pushes when it overlaps by more than this part of its gap.
+DEEP = np.float32(0.05)
 # Nearer than this part of the gap two objects count as crossing already: the way between them has no direction.
 TANGLED = np.float32(1e-4)
 
@@ -124,6 +126,25 @@ def refresh_row(r, rows: Rows, particles: Particles, paths: Paths, frames: Frame
 def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
     """Take the nearest points of a new row in the middle of a substep, from the positions at its start."""
     evaluate(fresh.row[k], FAR, rows, particles, paths, frames, h)
+
+
+@kernel(fastmath=STEADY)
+def activate_deep(k, fresh: Places, rows: Rows, particles: Particles, frames: Frames, counts: RowCounts):
+    """Let a new row push that overlaps at the end of the displacements by more than a part of its gap.
+
+    All that do write the same flag.
+    """
+    r = fresh.row[k]
+    i0, i1, i2, i3 = rows.points[r]
+    origin_indices, origins, x = particles.origin_index, frames.origin, particles.x
+    a = relative(x, i0, i1, shift(origin_indices, origins, i0, i1))
+    b = relative(x, i0, i2, shift(origin_indices, origins, i0, i2))
+    c = relative(x, i0, i3, shift(origin_indices, origins, i0, i3))
+    distance = norm(gap_vector(nearest_points(rows.edges[r], a, b, c), a, b, c))
+    gap = rows.gap[r]
+    if gap - distance > DEEP * gap and rows.start[r] > gap:
+        rows.active[r] = True
+        counts.deep[0] = 1
 
 
 @steady

@@ -102,17 +102,18 @@ def warn_of_overlaps(scene: Contents, model: Model) -> None:
         if overlap is not None:
             name, particles = model.object_ranges[first]
             place = f"particle {added[overlap.particle] - particles.start} of {name!r}"
-            text = _text(name, None if first == second else model.object_ranges[second][0], overlap, place)
+            sheets = all((parts[k].faces[:, 1] != parts[k].faces[:, 2]).any() for k in (first, second))
+            text = _text(name, None if first == second else model.object_ranges[second][0], overlap, place, sheets)
             warn(text, ContactWarning)
 
 
-def _text(one: str, other: str | None, overlap: Overlap, place: str) -> str:
+def _text(one: str, other: str | None, overlap: Overlap, place: str, sheets: bool) -> str:
     both = f"{one!r} and {other!r} intersect" if other else f"{one!r} intersects itself"
     stay = "they stay entangled there" if other else "it stays entangled there"
     if overlap.edges:
-        return (
-            f"{both} at the start: {overlap.edges} edges pierce {overlap.triangles} triangles, one at {place}; {stay}"
-        )
+        becomes = f"{'they are' if other else 'it is'} pulled apart at depenetration_speed" if sheets else stay
+        pierced = f"{overlap.edges} edges pierce {overlap.triangles} triangles"
+        return f"{both} at the start: {pierced}, one at {place}; {becomes}"
     if overlap.solves_contacts:
         return f"{both} at the start: there is no distance at {place}, so neither side is the right one; {stay}"
     return (

@@ -16,9 +16,10 @@ from shinari.model.particles import Origins, Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import ContactPasses, System
+from shinari.systems.paths.certifier import Certificate
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.candidates import Finder, skin_of
-from shinari.systems.surface_contact.crossing import Crossing
+from shinari.systems.surface_contact.crossing import SurfacePaths
 from shinari.systems.surface_contact.detection import (
     SurfaceDetection,
     add_length,
@@ -29,9 +30,10 @@ from shinari.systems.surface_contact.detection import (
     start_paths,
 )
 from shinari.systems.surface_contact.loose import MANY, LooseParticles, loose_pairs
-from shinari.systems.surface_contact.records import Frames, Paths
+from shinari.systems.surface_contact.records import ContactParticles, Frames, Objects, Paths
 from shinari.systems.surface_contact.row_table import RowTable
 from shinari.systems.surface_contact.rows import (
+    activate_deep,
     bounce_block,
     evaluate_fresh,
     find_overlap,
@@ -39,6 +41,9 @@ from shinari.systems.surface_contact.rows import (
     solve_block,
     tell_overlap,
 )
+
+# Passes over the rows when pairs are found in the middle of a substep.
+LATE_PASSES = 4
 
 
 class SurfaceContacts(System):
@@ -50,6 +55,7 @@ class SurfaceContacts(System):
     """
 
     order = 11
+    on_device = True
     advice = "triangles that may touch; self_collision='particles' or fewer substeps are faster"
     solves_contacts = True
 
@@ -72,7 +78,6 @@ class SurfaceContacts(System):
         self._loose = (
             LooseParticles(model, who, members, particles, origins, detection) if 0 < len(pairs) <= MANY else None
         )
-        self._crossing = Crossing(self.rows, particles, self._paths, self._frames, self._detection.members)
         self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
 
     @property
@@ -84,21 +89,6 @@ class SurfaceContacts(System):
     def renewals(self) -> int:
         """Times in the last step at which the pairs of a few particles were found anew."""
         return int(self._detection.detection.renewals[0])
-
-    @property
-    def impacts(self) -> int:
-        """Displacements that met in the last step, and were mended."""
-        return int(self._crossing.crossing_state.impacts[0])
-
-    @property
-    def zones(self) -> int:
-        """Turns in the last step in which particles had to move as one."""
-        return int(self._crossing.crossing_state.zones[0])
-
-    @property
-    def unresolved(self) -> int:
-        """Substeps in the last step after which displacements still met."""
-        return int(self._crossing.crossing_state.unresolved[0])
 
     @property
     def few(self) -> float:
@@ -113,8 +103,6 @@ class SurfaceContacts(System):
         """A step begins: pairs are to be found anew, and what pushed is forgotten."""
         self.rows.clear()
         self._paths.travel[...] = 0.0
-        crossing_state = self._crossing.crossing_state
-        crossing_state.impacts[0] = crossing_state.zones[0] = crossing_state.unresolved[0] = 0
         self._contact_particles.inactive[...] = False
         self._contact_particles.inactive[self._model.inactive(self._state)] = True
         self._detection.begin(self._contact_particles, self._paths, self._settings.substeps)
@@ -153,17 +141,49 @@ class SurfaceContacts(System):
         """Tell the largest overlap, as part of the gap."""
         p.serial(tell_overlap, self.rows.table, passes)
 
+    def path_certifier(self, certificate: Certificate) -> SurfacePaths:
+        """The certifier of the displacements of the substep."""
+        return SurfacePaths(certificate, self, self._settings.substep)
+
+    @property
+    def detection(self) -> SurfaceDetection:
+        """Finds pairs when it is time to."""
+        return self._detection
+
+    @property
+    def surfaces(self) -> tuple[ContactParticles, Objects]:
+        """What contacts know of the particles, and of the objects."""
+        return self._contact_particles, self._finder.objects
+
+    @property
+    def moving(self) -> tuple[Particles, Paths, Frames]:
+        """The particles, their paths and the origins."""
+        return self._particles, self._paths, self._frames
+
     def record_settle(self, p: Program) -> None:
-        """Certify the displacements of the substep; mend those that cross."""
-        h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
-        detection, members = self._detection.detection, self._detection.members
-        count = detection.members, 0
+        """Take loose particles in that come near a surface."""
         if self._loose is not None:
+            h, members = self._settings.substep, self._detection.members
             self._loose.record_watch(p, members, self._paths, self._particles, self._frames, h)
+
+    def record_pairs(self, p: Program) -> None:
+        """Find the pairs that the displacements of the substep may bring together."""
+        h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
+        members, count = self._detection.members, (self._detection.detection.members, 0)
         p.launch(end_paths, members, self._paths, self._particles, self._frames, 1 / h, count=count, grain=2048)
         self._detection.record(p)
         p.launch(evaluate_fresh, self.rows.fresh, self.rows.rows, *moving, h, count=(table.fresh, 0), grain=256)
-        self._crossing.record(p, detection, h)
+        # what other contacts have pushed may be in each other now, off the paths that were expected
+        p.copy(0, (table.deep, 0))
+        ends = self._particles, self._frames, table
+        p.launch(activate_deep, self.rows.fresh, self.rows.rows, *ends, count=(table.fresh, 0), grain=256)
+        with p.when((table.deep, 0)):
+            for _ in range(LATE_PASSES):
+                self.record_contacts(p, False)
+
+    def record_velocities(self, p: Program) -> None:
+        """Add up the displacements."""
+        members, count = self._detection.members, (self._detection.detection.members, 0)
         p.launch(add_length, members, self._paths, count=count, grain=4096)
 
     def record_restitution(self, p: Program) -> None:

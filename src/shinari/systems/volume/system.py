@@ -137,6 +137,7 @@ class Volumes(System):
     """The volume rows of one simulation."""
 
     order = 50
+    on_device = True
     repeated = True
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Motors of joints while a scene runs: from what the user asks to the columns of the kernels, and back."""
+"""Motors of joints and tendons while a scene runs: from what the user asks to the columns of the kernels, and back."""
 
 from dataclasses import replace
 
@@ -12,14 +12,17 @@ from shinari.systems.rigid.joints.table import (
     MOTOR_COMPLIANCE,
     MOTOR_DAMPING,
     MOTOR_FORCE,
+    MOTOR_GOAL,
     MOTOR_KIND,
     MOTOR_MAX_FORCE,
     MOTOR_MAX_SPEED,
     MOTOR_SPEED,
     MOTOR_TARGET,
     NO_MOTOR,
+    POSITION,
     PUSH,
     VELOCITY,
+    motor_row_of,
 )
 
 SLACK = 1e-9
@@ -28,7 +31,7 @@ DRIVEN = ("hinge", "slider")
 
 
 def motor_of(row: np.ndarray) -> Motor | None:
-    """The motor that columns of a joint describe, or None."""
+    """The motor that columns of a joint or tendon describe, or None."""
     kind, most = row[MOTOR_KIND], float(row[MOTOR_MAX_FORCE])
     if kind == NO_MOTOR:
         return None
@@ -46,6 +49,24 @@ def motor_of(row: np.ndarray) -> Motor | None:
         float(row[MOTOR_FORCE]),
         float(row[MOTOR_MAX_SPEED]),
     )
+
+
+def set_motor(motors: np.ndarray, saturated: np.ndarray, index: int, drive: Drive | None, here: float) -> bool:
+    """Give a joint or tendon a motor, or take it away; whether it had none and has one now.
+
+    Args:
+        motors: Columns of the motors of all joints or tendons, changed.
+        saturated: Whether each is at its limit, changed.
+        index: The joint or tendon.
+        drive: The motor, or None.
+        here: Where it is [rad or m]: a servo with a limited speed goes on from its last goal, or from here.
+    """
+    old = motors[index].copy()
+    row = motor_row_of(drive, float(old[MOTOR_GOAL]) if old[MOTOR_KIND] == POSITION else here)
+    motors[index] = row
+    if old[MOTOR_KIND] != row[MOTOR_KIND]:
+        saturated[index] = 0.0
+    return bool(old[MOTOR_KIND] == NO_MOTOR and row[MOTOR_KIND] != NO_MOTOR)
 
 
 def wanted_drive(
@@ -80,6 +101,29 @@ def wanted_drive(
     if bounded:
         _check_target(label, joint, drive)
     return within(drive, joint.max_force, joint.max_speed)
+
+
+def wanted_pull(name: str, max_force: float, motor: Motor | float | None, present: Motor | None) -> Drive | None:
+    """What drives a tendon from now on, checked.
+
+    Args:
+        name: The tendon.
+        max_force: Largest force of its motors [N].
+        motor: A motor, None, or a number: a target for the present one.
+        present: Its motor now.
+
+    Raises:
+        SceneError: A value is of the wrong kind or not finite, or there is no motor that a number could be for.
+    """
+    label = f"tendon {name!r}"
+    if motor is None:
+        return None
+    if not isinstance(motor, MOTORS):
+        value = check.number(label, "motor", motor)
+        if present is None:
+            raise SceneError(f"{label}: it has no motor; give it one, such as drive(ForceMotor({value:g}))")
+        motor = _retargeted(present, value)
+    return within(motor.drive(label), max_force, np.inf)
 
 
 def _check_target(label: str, joint: Joint, drive: Drive) -> None:

@@ -95,8 +95,8 @@ def evaluate_gear_again(
 
 
 @kernel
-def restore_gear(g, jacobian_rows: JacobianRows, elements: Elements, components: Components, first_jacobian: np.int64):
-    """Restore the force of the last solution to a gear that is solved."""
+def restore_row(g, jacobian_rows: JacobianRows, elements: Elements, components: Components, first_jacobian: np.int64):
+    """Restore the force of the last solution to a Jacobian row that is solved."""
     component = elements.component[first_jacobian + g]
     if component >= 0 and components.solution[component] == PENDING:
         jacobian_rows.jacobian[g] = jacobian_rows.old_jacobian[g]

@@ -13,10 +13,10 @@ from shinari.scene.motors import Motor
 from shinari.systems.rigid.components import Components
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.joints.driving import motor_of
+from shinari.systems.rigid.joints.driving import motor_of, set_motor
 from shinari.systems.rigid.joints.energy import bind_values, joint_data, servo_energy
 from shinari.systems.rigid.joints.evaluate import evaluate_again, evaluate_joint, restore_joint
-from shinari.systems.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_gear, settle_gear
+from shinari.systems.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_row, settle_gear
 from shinari.systems.rigid.joints.results import break_joint, find_rate, settle_joint, start_joint
 from shinari.systems.rigid.joints.table import (
     ANCHOR_A,
@@ -30,11 +30,9 @@ from shinari.systems.rigid.joints.table import (
     GEAR,
     HAS_LIMITS,
     KIND,
-    MOTOR_GOAL,
     MOTOR_KIND,
     MOTORS,
     NO_MOTOR,
-    POSITION,
     ROTOR,
     SECOND,
     SLIDER,
@@ -138,10 +136,12 @@ class Joints:
         """Which joints have a motor, (J,) bool."""
         return self.values.motors[:, MOTOR_KIND] != NO_MOTOR
 
-    def jacobian_rows(self) -> JacobianRows:
-        """The Jacobian rows of the gears."""
-        jacobian_rows = JacobianRows.zeros(len(self.table.gears))
-        jacobian_rows.joint[...] = self.table.gears
+    def jacobian_rows(self, more: int = 0) -> JacobianRows:
+        """The Jacobian rows of the gears, and so many more after them."""
+        gears = len(self.table.gears)
+        jacobian_rows = JacobianRows.zeros(gears + more)
+        jacobian_rows.joint[:gears], jacobian_rows.lead[:gears] = self.table.gears, np.arange(gears)
+        jacobian_rows.pairs[:gears], jacobian_rows.own[:gears] = 1, 1
         return jacobian_rows
 
     def record_begin(self, p: Program, frames: Frames) -> None:
@@ -159,7 +159,7 @@ class Joints:
         """Write elements and Jacobian rows at the present poses."""
         records = self.data, self.values, elements, frames
         p.launch(evaluate_joint, *records, self.phase, h, count=len(self), grain=64)
-        p.launch(evaluate_gear, jacobian_rows, *records, len(self), h, count=len(jacobian_rows), grain=64)
+        p.launch(evaluate_gear, jacobian_rows, *records, len(self), h, count=len(self.table.gears), grain=64)
         p.copy(0, (self.phase.first, 0))
 
     def record_evaluate_again(
@@ -174,16 +174,23 @@ class Joints:
         """Evaluate the joints of components that are not solved, and mark those whose limits or motors changed."""
         records, count = (self.data, self.values, elements, frames), len(self)
         p.launch(evaluate_again, *records, components, h, count=count, grain=64)
-        p.launch(evaluate_gear_again, jacobian_rows, *records, components, count, h, count=len(jacobian_rows), grain=64)
+        gears = len(self.table.gears)
+        p.launch(evaluate_gear_again, jacobian_rows, *records, components, count, h, count=gears, grain=64)
+
+    def record_restore(
+        self, p: Program, elements: Elements, jacobian_rows: JacobianRows, components: Components
+    ) -> None:
+        """Restore the forces of joints that are solved, and those of all Jacobian rows."""
+        count = len(self)
         p.launch(restore_joint, self.values, elements, components, count=count)
-        p.launch(restore_gear, jacobian_rows, elements, components, count, count=len(jacobian_rows))
+        p.launch(restore_row, jacobian_rows, elements, components, count, count=len(jacobian_rows))
 
     def record_settle(
         self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames, h: float
     ) -> None:
         """Store loads and states after the last solution of a substep, and break overloaded joints."""
         p.launch(settle_joint, self.data, self.values, elements, frames, self.phase, h, count=len(self), grain=64)
-        p.launch(settle_gear, jacobian_rows, self.data, self.values, frames, count=len(jacobian_rows), grain=64)
+        p.launch(settle_gear, jacobian_rows, self.data, self.values, frames, count=len(self.table.gears), grain=64)
         if self._breakable:
             p.launch(break_joint, self.data, self.values, count=len(self))
 
@@ -192,19 +199,8 @@ class Joints:
         return JointLoad(self.values.loads[index, :3].copy(), self.values.loads[index, 3:].copy())
 
     def drive(self, index: int, drive: Drive | None, here: float) -> bool:
-        """Give a joint a motor, or take it away; whether it had none and has one now.
-
-        Args:
-            index: The joint.
-            drive: The motor, or None.
-            here: Where the joint is [rad or m]: a servo with a limited speed goes on from its last goal, or from here.
-        """
-        old = self.values.motors[index].copy()
-        row = motor_row_of(drive, float(old[MOTOR_GOAL]) if old[MOTOR_KIND] == POSITION else here)
-        self.values.motors[index] = row
-        if old[MOTOR_KIND] != row[MOTOR_KIND]:
-            self.values.saturated[index] = 0.0
-        return bool(old[MOTOR_KIND] == NO_MOTOR and row[MOTOR_KIND] != NO_MOTOR)
+        """Give a joint a motor, or take it away; see `set_motor`."""
+        return set_motor(self.values.motors, self.values.saturated, index, drive, here)
 
     def motor(self, index: int) -> Motor | None:
         """The motor of a joint, or None."""

@@ -1,14 +1,14 @@
-"""Brings a run of shinari into Blender: an add-on of one file that needs nothing but Blender 4.2 or newer.
+"""Brings a run of shinari into Blender: a part of the extension that also runs alone in Blender 4.2 or newer.
 
-Blender runs it, not shinari: `File > Import > shinari run (.npz)` once it is installed as an add-on, or
-`blender --background --python blender_import.py -- run.npz run.blend` without a window.
+`File > Import > shinari run (.npz)` once the extension is installed, or
+`blender --background --python import_run.py -- run.npz run.blend` without a window.
 
     mesh       a mesh with the modifier Mesh Cache
     curve      a curve as thick as the rope or the rod, with the modifier Mesh Cache
     points     the vertices of a mesh with the modifier Mesh Cache, and geometry nodes with a sphere at each
     body       a mesh with a key of its place and rotation in each frame
 
-The caches are PC2 files in the folder `run.blender/` beside the run: keep it with the .blend file. shinari has Y up
+The caches are PC2 files in the folder `run.blender/` next to the run: keep it with the .blend file. shinari has Y up
 and Blender Z: a point (x, y, z) becomes (x, -z, y). Metres stay metres, the frame rate of the scene becomes that of the
 run, and its first frame is frame 1. Mesh Cache keeps the faces of a mesh: where one tears, the triangles that go have
 vertices of their own and shrink into a point. Ropes that tear and fluids that flow in or out are left out and named; a
@@ -32,14 +32,6 @@ try:
     from bpy_extras.io_utils import ImportHelper  # type: ignore[import-not-found, no-redef]
 except ImportError:  # the documentation and the tests read this file without Blender
     pass
-
-bl_info = {
-    "name": "shinari run",
-    "blender": (4, 2, 0),
-    "category": "Import-Export",
-    "location": "File > Import > shinari run (.npz)",
-    "description": "Cloth, ropes, particles and rigid bodies of a run as animated objects",
-}
 
 FIRST_FRAME = 1
 # those of `shinari.io.results`, which is not there in Blender
@@ -85,6 +77,31 @@ def write_pc2(path: Path, positions: np.ndarray) -> None:
             stream.write(z_up(points).astype("<f4").tobytes())
 
 
+def read_run(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a run by name.
+
+    Raises:
+        ValueError: The file is no run of shinari, or has no frames.
+    """
+    with np.load(path, allow_pickle=False) as archive:
+        run = {name: archive[name] for name in archive.files}
+    missing = {"times", "positions", "frames_per_second", "part_names", "part_kinds", "body_names"} - run.keys()
+    if missing:
+        raise ValueError(f"{path}: is no run of shinari: {', '.join(sorted(missing))} missing")
+    if len(run["times"]) == 0:
+        raise ValueError(f"{path}: has no frames")
+    return run
+
+
+def add_cache(obj: Any, name: str, cache: Path, positions: np.ndarray, first: int) -> None:
+    """Show points (T, n, 3) with Y up on a mesh or a curve from a frame on: a point cache and its modifier."""
+    write_pc2(cache, positions)
+    modifier = obj.modifiers.new(name, "MESH_CACHE")
+    modifier.cache_format, modifier.filepath, modifier.frame_start = "PC2", str(cache), first
+    if obj.type == "CURVE":
+        modifier.use_apply_on_spline = True
+
+
 def import_run(path: str | Path) -> tuple[list[Any], list[str]]:
     """Bring a run into the scene that is open.
 
@@ -98,13 +115,7 @@ def import_run(path: str | Path) -> tuple[list[Any], list[str]]:
         ValueError: The file is no run of shinari, or has no frames.
     """
     path = Path(path).resolve()
-    with np.load(path, allow_pickle=False) as archive:
-        run = {name: archive[name] for name in archive.files}
-    missing = {"times", "positions", "frames_per_second", "part_names", "part_kinds", "body_names"} - run.keys()
-    if missing:
-        raise ValueError(f"{path}: is no run of shinari: {', '.join(sorted(missing))} missing")
-    if len(run["times"]) == 0:
-        raise ValueError(f"{path}: has no frames")
+    run = read_run(path)
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = frame_rate(float(run["frames_per_second"]))
     scene.frame_start, scene.frame_end = FIRST_FRAME, FIRST_FRAME + len(run["times"]) - 1
@@ -156,15 +167,11 @@ def add_part(run: dict[str, np.ndarray], index: int, cache: Path, collection: An
     )
     if faces is not None and f"drawn_{name}" in run:
         positions, faces = torn_mesh(positions, faces, run[f"drawn_{name}"].astype(bool))
-    write_pc2(cache, positions)
     first = z_up(positions[0])
     data = new_curve(name, first, radius) if kind == "curve" else new_mesh(name, first, faces)
     color = COLORS[index % len(COLORS)]
     obj = new_object(name, data, color, collection)
-    modifier = obj.modifiers.new("run", "MESH_CACHE")
-    modifier.cache_format, modifier.filepath, modifier.frame_start = "PC2", str(cache), FIRST_FRAME
-    if kind == "curve":
-        modifier.use_apply_on_spline = True
+    add_cache(obj, "run", cache, positions, FIRST_FRAME)
     if kind == "points":
         spheres = obj.modifiers.new("spheres", "NODES")
         spheres.node_group = sphere_nodes(name, radius or 0.005, data.materials[0])

@@ -1,0 +1,416 @@
+"""Many worlds: copies of one scene with parameters, states and controls of their own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from shinari import check
+from shinari.api.changes import changed_material
+from shinari.api.scene import Scene
+from shinari.api.simulation import Simulation
+from shinari.api.vary import Variation
+from shinari.compute.threads import processors
+from shinari.errors import DivergenceError, MemoryLimitError, SceneError
+from shinari.model.settings import Settings
+from shinari.model.state import State
+from shinari.scene.handle import Handle
+from shinari.scene.joint_handle import JointHandle
+from shinari.solver.build import build_model
+from shinari.solver.diagnostics import Energy
+from shinari.solver.rebuild import RowTable
+from shinari.solver.snapshot import Snapshots
+from shinari.solver.world import Progress, World
+from shinari.solver.worlds import Errors, WorldSteps
+
+_BODIES = ("positions", "rotations", "velocities", "angular_velocities")
+ON_DIVERGENCE = ("raise", "hold")
+# Worlds that a message tells of.
+TOLD = 3
+
+
+class WorldStates:
+    """The states of all worlds. Arrays are views, writable; an array that is assigned is copied in.
+
+    They mean what those of `Simulation.state` mean, with an axis of worlds in front.
+    """
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self._arrays = arrays
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Positions of the particles [m], (W, N, 3)."""
+        return self._arrays["positions"]
+
+    @positions.setter
+    def positions(self, value: Any) -> None:
+        self._assign("positions", value)
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Velocities of the particles [m/s], (W, N, 3)."""
+        return self._arrays["velocities"]
+
+    @velocities.setter
+    def velocities(self, value: Any) -> None:
+        self._assign("velocities", value)
+
+    @property
+    def body_positions(self) -> np.ndarray:
+        """Origins of the rigid bodies [m], (W, B, 3) float64."""
+        return self._arrays["parts/bodies/positions"]
+
+    @body_positions.setter
+    def body_positions(self, value: Any) -> None:
+        self._assign("parts/bodies/positions", value)
+
+    @property
+    def body_rotations(self) -> np.ndarray:
+        """Rotations of the rigid bodies, unit quaternions w x y z, (W, B, 4) float64."""
+        return self._arrays["parts/bodies/rotations"]
+
+    @body_rotations.setter
+    def body_rotations(self, value: Any) -> None:
+        self._assign("parts/bodies/rotations", value)
+
+    @property
+    def body_velocities(self) -> np.ndarray:
+        """Velocities of the centres of mass of the rigid bodies [m/s], (W, B, 3) float64."""
+        return self._arrays["parts/bodies/velocities"]
+
+    @body_velocities.setter
+    def body_velocities(self, value: Any) -> None:
+        self._assign("parts/bodies/velocities", value)
+
+    @property
+    def body_angular_velocities(self) -> np.ndarray:
+        """Angular velocities of the rigid bodies in world axes [rad/s], (W, B, 3) float64."""
+        return self._arrays["parts/bodies/angular_velocities"]
+
+    @body_angular_velocities.setter
+    def body_angular_velocities(self, value: Any) -> None:
+        self._assign("parts/bodies/angular_velocities", value)
+
+    def _assign(self, name: str, value: Any) -> None:
+        field, target = name.removeprefix("parts/").replace("bodies/", "body_"), self._arrays[name]
+        array = check.shaped("worlds", field, value)
+        if array.dtype.kind not in "fiu" or array.shape not in (target.shape, target.shape[1:]):
+            one = f" or {target.shape[1:]} for all worlds" if target.shape[1:] else ""
+            raise SceneError(
+                f"worlds: {field}: expected numbers of shape {target.shape}{one}, got {check.short(array)}"
+            )
+        if not np.isfinite(array).all():
+            raise SceneError(f"worlds: {field}: a value is no finite number")
+        with np.errstate(over="ignore"):  # infinity is caught as divergence
+            target[...] = array
+
+
+class Worlds:
+    """Many copies of a scene, each with parameters, a state and controls of its own.
+
+    A world has the same bits as a `Simulation` of its scene, whatever the others do. Each takes its steps on one
+    thread, several at once.
+
+    Args:
+        scene: The scene of which the worlds are copies.
+        count: Worlds.
+        vary: What differs from the start: values for all worlds, (W, ...), by the path of a parameter. Paths are
+            `"gravity"` and `"wind"`, (W, 3), and `"damping"`, (W,); the name of an object and a field of its material
+            that can change, `"flag.stretch_compliance"`; `mass` of a body or object [kg]; `position`, `rotation`,
+            `motion`, `friction` or `restitution` of a collider.
+        threads: Threads to use; None: all processors. Results do not depend on it.
+        on_divergence: `"raise"`: a world that leaves the finite numbers ends `step` in a `DivergenceError`, when the
+            others have taken their steps. `"hold"`: no error. In both cases it stands still in its last good state,
+            and `diverged` tells, until it is reset.
+        **settings: Settings of the simulations, such as `dt` and `substeps`; see `Simulation`.
+
+    Raises:
+        SceneError: A setting, a path or a value is unusable; the message names it.
+
+    Warns:
+        ContactWarning: Objects overlap at the start.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        count: int,
+        *,
+        vary: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+        on_divergence: str = "raise",
+        **settings: Any,
+    ) -> None:
+        check.kind("worlds", "scene", scene, Scene)
+        self.scene, count = scene, check.count("worlds", "count", count)
+        self.settings = _settings(settings)
+        self._threads = processors() if threads is None else check.count("worlds", "threads", threads)
+        self._holds = check.choice("worlds", "on_divergence", on_divergence, ON_DIVERGENCE) == "hold"
+        variation = Variation(scene, count, vary)
+        model = build_model(scene, self.settings)
+        for system in model.systems:
+            system.warn(scene, model)
+        rows = RowTable(scene) if variation else None
+        shown = {
+            "positions": np.zeros((count, model.particle_count, 3), model.real),
+            "velocities": np.zeros((count, model.particle_count, 3), model.real),
+        }
+        widths = (3, 4, 3, 3)
+        for name, width in zip(_BODIES, widths, strict=True):
+            shown[f"parts/bodies/{name}"] = np.zeros((count, len(scene.bodies), width))
+        self._state = WorldStates(shown)
+        if not scene.bodies:
+            shown = {name: shown[name] for name in ("positions", "velocities")}
+        progress = Progress.zeros(count)
+        self._worlds: list[World] = []
+        for k in range(count):
+            described, own = (scene, model) if rows is None else variation.model(k, model, self.settings, rows)
+            views = {name: array[k] for name, array in shown.items()}
+            self._worlds.append(World(scene, self.settings, own, described, views, progress, k))
+        self._steps, self._snapshots = WorldSteps(self._worlds, progress), Snapshots(self._worlds)
+        self._diverged = np.zeros(count, bool)
+
+    def __len__(self) -> int:
+        return len(self._worlds)
+
+    def __repr__(self) -> str:
+        return f"<Worlds: {len(self)} of {self.scene!r}>"
+
+    @property
+    def state(self) -> WorldStates:
+        """The states: `state.positions` (W, N, 3) and so on. Writing to them acts on the next step."""
+        return self._state
+
+    @property
+    def times(self) -> np.ndarray:
+        """Simulated time of each world since its start or last reset [s], (W,)."""
+        return np.array([world.state.frame for world in self._worlds]) * self.settings.dt
+
+    @property
+    def diverged(self) -> np.ndarray:
+        """Worlds that stand still because they left the finite numbers, (W,) bool; a copy. `reset` revives them."""
+        return self._diverged.copy()
+
+    def step(self, count: int = 1, *, mask: Any = None) -> None:
+        """Advance all worlds by `count` times dt, but for those that have diverged.
+
+        Args:
+            count: Steps.
+            mask: Worlds to advance, (W,) bool or their numbers; None: all.
+
+        Raises:
+            DivergenceError: A position left the finite numbers, or particles flew too far apart; the other worlds
+                have taken their steps.
+            MemoryLimitError: Contacts need more memory than there is; the other worlds have taken their steps.
+            SceneError: The scene was changed after the worlds were built.
+        """
+        check.count("worlds", "count", count, least=0)
+        chosen = self._chosen(mask)
+        if self._worlds[0].changed():
+            raise SceneError("worlds: scene: was changed after the worlds were built; build new ones")
+        errors = self._steps.take(chosen[~self._diverged[chosen]], count, self._threads)
+        self._diverged[list(errors)] = True
+        if errors:
+            self._tell(errors)
+
+    def _tell(self, errors: Errors) -> None:
+        """Raise the errors of worlds, unless those that diverge are held."""
+        memory = {k: error for k, error in errors.items() if isinstance(error, MemoryLimitError)}
+        if self._holds and not memory:
+            return
+        told = dict(sorted((memory or errors).items()))
+        lines = "; ".join(f"world {k}: {error}" for k, error in list(told.items())[:TOLD])
+        rest = f"; and {len(told) - TOLD} more" if len(told) > TOLD else ""
+        kind = MemoryLimitError if memory else DivergenceError
+        raise kind(f"worlds: {len(told)} of {len(self)} stopped: {lines}{rest}")
+
+    def reset(self, mask: Any = None) -> None:
+        """Bring worlds back to the start of the scene, or to the state of the last `keep`.
+
+        Materials and pins stay as they are now, motors of joints become those of that state, grabs are released. The
+        bits of other worlds do not change.
+
+        Args:
+            mask: Worlds to bring back, (W,) bool or their numbers; None: all.
+
+        Raises:
+            SceneError: The mask has another length, or a number is out of range.
+        """
+        chosen = self._chosen(mask)
+        self._snapshots.restore(chosen)
+        self._diverged[chosen] = False
+
+    def keep(self, mask: Any = None) -> None:
+        """Let the present states be those to which `reset` brings worlds back: settled, filled, folded.
+
+        Args:
+            mask: Worlds, (W,) bool or their numbers; None: all.
+
+        Raises:
+            SceneError: The mask has another length, or a number is out of range.
+        """
+        self._snapshots.keep(self._chosen(mask))
+
+    def restore(self, state: State, *, mask: Any = None) -> None:
+        """Let worlds go on from a state: of a `Simulation` of the scene, or of one of them.
+
+        Args:
+            state: The state; its values are copied.
+            mask: Worlds, (W,) bool or their numbers; None: all.
+
+        Raises:
+            SceneError: The state belongs to another model, or the mask has another length.
+        """
+        chosen, kept = self._chosen(mask), check.kind("worlds", "state", state, State).copy()
+        for k in chosen.tolist():
+            self.world(k).restore(kept)
+        self._diverged[chosen] = False
+
+    def positions(self, handle: Handle | str) -> np.ndarray:
+        """Positions of an object in all worlds [m], (W, n, 3): a writable view.
+
+        Raises:
+            SceneError: It is no object with particles of this scene.
+        """
+        return self._state.positions[:, self._worlds[0].particles_of(handle)]
+
+    def velocities(self, handle: Handle | str) -> np.ndarray:
+        """Velocities of an object in all worlds [m/s], (W, n, 3): a writable view.
+
+        Raises:
+            SceneError: It is no object with particles of this scene.
+        """
+        return self._state.velocities[:, self._worlds[0].particles_of(handle)]
+
+    def world(self, index: int) -> Simulation:
+        """A world as a simulation, for all that can be asked of one and changed in it.
+
+        It is no copy: a step of it, a new material or a grab there happens in this world.
+
+        Raises:
+            SceneError: There is no world of that number.
+        """
+        index = check.count("worlds", "index", index, least=0, most=len(self) - 1)
+        return Simulation.of_run(self.scene, self._worlds[index])
+
+    def energy(self) -> Energy:
+        """Energies of all worlds [J], as those of `Simulation.energy`, each (W,)."""
+        each = [world.diagnostics.energy(world.state) for world in self._worlds]
+        values: dict[str, Any] = {
+            field.name: np.array([getattr(e, field.name) for e in each]) for field in fields(Energy)
+        }
+        return Energy(**values)
+
+    def drive(self, joint: JointHandle | str, motors: Any, *, mask: Any = None) -> None:
+        """Drive a joint from now on, in each world on its own.
+
+        Args:
+            joint: A hinge or slider.
+            motors: A motor, a number or None for all of the worlds, or one for each; see `Simulation.drive`.
+            mask: Worlds, (W,) bool or their numbers; None: all.
+
+        Raises:
+            SceneError: As `Simulation.drive`; or there are not as many motors as worlds.
+        """
+        chosen = self._chosen(mask)
+        each: list[Any] = [motors] * len(chosen)
+        if isinstance(motors, np.ndarray):
+            each = check.array("worlds", "motors", motors, (len(chosen),)).tolist()
+        elif isinstance(motors, Sequence):
+            each = check.sequence("worlds", "motors", motors)
+        if len(each) != len(chosen):
+            raise SceneError(f"worlds: motors: expected {len(chosen)}, one for each world, got {len(each)}")
+        for k, motor in zip(chosen.tolist(), each, strict=True):
+            self.world(k).drive(joint, motor)
+
+    def joint_coordinates(self, joints: Sequence[JointHandle | str]) -> tuple[np.ndarray, np.ndarray]:
+        """Angles [rad] of hinges and travels [m] of sliders, (W, J), and their rates of change, (W, J).
+
+        Raises:
+            SceneError: One is no joint of this scene.
+        """
+        given = check.sequence("worlds", "joints", joints)
+        known = [self.scene.find("worlds", "joints", joint, JointHandle) for joint in given]
+        each = [self.world(k).bodies.coordinates(known) for k in range(len(self))]
+        return np.array([values for values, _ in each]), np.array([rates for _, rates in each])
+
+    def change(self, *, mask: Any = None, **values: Any) -> None:
+        """Change gravity, wind or damping of worlds while they run; see `Simulation.change`.
+
+        Args:
+            mask: Worlds, (W,) bool or their numbers; None: all.
+            **values: `gravity` and `wind`, (3,) or one for each world, (W, 3); `damping`, a number or (W,).
+
+        Raises:
+            SceneError: A value is unknown, has another shape or is outside its bounds.
+        """
+        chosen = self._chosen(mask)
+        each = {
+            check.choice("worlds", "name", name, tuple(_CHANGES)): self._each(name, value, chosen, _CHANGES[name])
+            for name, value in values.items()
+        }
+        for row, k in enumerate(chosen.tolist()):
+            self.world(k).change(**{name: value[row] for name, value in each.items()})
+
+    def change_material(self, target: Handle | str, *, mask: Any = None, **values: Any) -> None:
+        """Change fields of the material of an object in worlds while they run; see `Simulation.change_material`.
+
+        Args:
+            target: Handle or name of an object.
+            mask: Worlds, (W,) bool or their numbers; None: all.
+            **values: Fields and their values: a number, or one for each world, (W,).
+
+        Raises:
+            SceneError: A field is unknown or cannot change, or a value has another shape or is outside its bounds.
+        """
+        known = self.scene.find("worlds", "target", target, Handle)
+        chosen = self._chosen(mask)
+        each = {name: self._each(name, value, chosen, ()) for name, value in values.items()}
+        rows = [{name: value[row] for name, value in each.items()} for row in range(len(chosen))]
+        for k, row in zip(chosen.tolist(), rows, strict=True):
+            # either all or none
+            changed_material(f"worlds: world {k}", self.world(k).material(known), row)
+        for k, row in zip(chosen.tolist(), rows, strict=True):
+            self.world(k).change_material(known, **row)
+
+    def _each(self, name: str, value: Any, chosen: np.ndarray, shape: tuple[int, ...]) -> list[Any]:
+        """A value for each of some worlds, from one for all or one for each."""
+        array = check.shaped("worlds", name, value)
+        if array.dtype.kind not in "biuf" or array.shape == shape:
+            return [value] * len(chosen)
+        if array.shape != (len(chosen), *shape):
+            raise SceneError(
+                f"worlds: {name}: expected shape {shape}, or {(len(chosen), *shape)} for one in each world, got "
+                f"{array.shape}"
+            )
+        return list(array) if shape else array.tolist()
+
+    def _chosen(self, mask: Any) -> np.ndarray:
+        """Numbers of the worlds that a mask means, (C,) int64."""
+        if mask is None:
+            return np.arange(len(self))
+        array = check.shaped("worlds", "mask", mask)
+        if array.dtype == bool:
+            if array.shape != (len(self),):
+                raise SceneError(f"worlds: mask: expected shape ({len(self)},), got {array.shape}")
+            return np.flatnonzero(array)
+        return np.unique(check.indices("worlds", "mask", mask, len(self)))
+
+
+_CHANGES = {"gravity": (3,), "wind": (3,), "damping": ()}
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    """Settings of all worlds, each of which is stepped by one thread."""
+    known = [field.name for field in fields(Settings) if field.name != "threads"]
+    for name in given:
+        if name not in known:
+            raise SceneError(
+                f"worlds: unknown setting {check.short(name)}; known are {check.names(known, near=name, most=20)}"
+            )
+    settings = Settings(threads=1, **given)
+    if settings.device != "cpu":
+        raise SceneError(f"worlds: device: {settings.device!r}: worlds do not run on a GPU yet; expected 'cpu'")
+    return settings

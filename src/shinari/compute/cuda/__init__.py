@@ -1,0 +1,11 @@
+"""The execution layer on an NVIDIA GPU: the same kernels, records on the device, programs played there.
+
+- `api`: numba-cuda, chosen in one line; the device, and what is missing where there is none
+- `memory`: copies of host arrays on the device, brought over when they are asked for
+- `program`, `unroll`: a recorded program as launches, and how they are played
+- `words`: kernels that steer a program: gates, loops, stops
+- `simulator`: a device in plain Python, for tests
+- `driver`: a device of hardware, by the interface of the driver
+- `extension`, `ufuncs`: types of records, primitives and functions of NumPy for the compiler
+- `ptx`: kernels as PTX, kept in the cache
+"""

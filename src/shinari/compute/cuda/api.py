@@ -1,0 +1,121 @@
+"""numba-cuda, chosen in one line, and the device that a simulation runs on.
+
+`NUMBA_ENABLE_CUDASIM=1` gives the simulator, which runs kernels as plain Python and needs no GPU.
+"""
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+
+from shinari.compute.kernels import Kernel
+from shinari.errors import MissingExtraError, ShinariError
+
+PACKAGE, MODULE = "numba_cuda", "numba.cuda"
+"""The package that brings the interface, and the module that it is: this line chooses between it and its successors."""
+
+
+Launch = tuple[Any, int, int, tuple[int, ...]]
+"""A launch: entry, blocks, threads of a block, and arguments."""
+
+
+class Device(Protocol):
+    """Memory of a device, and launches on it. Addresses are integers.
+
+    Attributes:
+        name: Name, for people.
+        checked: Whether arrays that are old on the host are made useless, to find who uses them.
+    """
+
+    name: str
+    checked: bool
+
+    def allocate(self, count: int) -> int:
+        """Address of so many new bytes.
+
+        Raises:
+            MemoryLimitError: The device has no more.
+        """
+        ...
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        ...
+
+    def upload(self, address: int, data: np.ndarray) -> None:
+        """Copy bytes, (n,) uint8, to the device."""
+        ...
+
+    def download(self, address: int, data: np.ndarray) -> None:
+        """Copy bytes from the device into an array, (n,) uint8; what was launched before is over."""
+        ...
+
+    def synchronise(self) -> None:
+        """Wait for all that was launched."""
+        ...
+
+    def compile(self, kernels: list[tuple[Kernel, type]]) -> list[Any]:
+        """Entries of kernels at a precision, to be launched.
+
+        Raises:
+            CompileError: A kernel does not compile.
+        """
+        ...
+
+    def launch(self, entry: Any, blocks: int, threads: int, arguments: tuple[int, ...]) -> None:
+        """Run an entry with int64 arguments after what was launched before."""
+        ...
+
+    def play(self, key: Any, launches: list[Launch]) -> None:
+        """Run launches one after the other; the same key says that they are the same as before."""
+        ...
+
+
+def compiler() -> Any:
+    """The module of numba-cuda.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    if find_spec(PACKAGE) is None:
+        raise MissingExtraError(
+            "numba-cuda is not installed; it comes with the extra [cuda]: pip install 'shinari[cuda]'"
+        )
+    return import_module(MODULE)
+
+
+def internal(name: str) -> Any:
+    """A module of numba-cuda by its path in it, such as `"typing.templates"`."""
+    return import_module(f"{MODULE}.{name}")
+
+
+def is_simulated() -> bool:
+    """Whether the simulator takes the place of hardware."""
+    return bool(compiler().config.ENABLE_CUDASIM)
+
+
+@cache
+def device() -> Device:
+    """The device that simulations run on: the first one of the driver, or the simulator.
+
+    Raises:
+        MissingExtraError: numba-cuda is not installed.
+        DeviceError: There is no driver or no device.
+    """
+    if is_simulated():
+        from shinari.compute.cuda.simulator import SimulatedDevice
+
+        return SimulatedDevice()
+    from shinari.compute.cuda.driver import first_device
+
+    return first_device()
+
+
+def status() -> str:
+    """One line for people: the device, or the reason why there is none."""
+    try:
+        return device().name
+    except ShinariError as error:
+        return f"none: {error}"

@@ -1,0 +1,196 @@
+"""A device of hardware: memory, modules, launches and graphs by the interface of the driver.
+
+The primary context of the device is used, which PyTorch and CuPy share. Launches that are the same as in the run before
+are captured as one graph and launched at once; a driver that cannot capture launches them one by one.
+"""
+
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from shinari.compute.cuda.api import Launch
+from shinari.compute.cuda.ptx import SYMBOL, ptx
+from shinari.compute.kernels import Kernel
+from shinari.errors import DeviceError, MemoryLimitError
+
+# Graphs that are kept; one program needs one.
+MOST_GRAPHS = 16
+
+
+class Driver:
+    """Calls of the driver that raise where they fail.
+
+    Args:
+        api: The module `cuda.bindings.driver`.
+    """
+
+    def __init__(self, api: Any) -> None:
+        self.api = api
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Return values of a function of the driver, without its status.
+
+        Raises:
+            MemoryLimitError: The device has no more memory.
+            DeviceError: Anything else; the message has the name of the error.
+        """
+        status, *values = getattr(self.api, name)(*arguments)
+        if int(status) == 0:
+            return values[0] if len(values) == 1 else tuple(values)
+        code = getattr(status, "name", str(status))
+        if "OUT_OF_MEMORY" in code:
+            raise MemoryLimitError(f"device: {name}: out of memory ({code}). Use a smaller scene, or device='cpu'.")
+        raise DeviceError(f"device: {name} failed with {code}")
+
+
+def first_device() -> "DriverDevice":
+    """The first device.
+
+    Raises:
+        DeviceError: There is no driver, or no device.
+    """
+    try:
+        api = import_module("cuda.bindings.driver")
+    except ImportError as error:
+        raise DeviceError(f"device: 'cuda': the bindings of the driver cannot be imported: {error}") from error
+    driver = Driver(api)
+    try:
+        driver.call("cuInit", 0)
+        count = driver.call("cuDeviceGetCount")
+    except (DeviceError, RuntimeError) as error:
+        raise DeviceError(
+            f"device: 'cuda': no driver of an NVIDIA GPU works here ({str(error).splitlines()[0]}). "
+            "NUMBA_ENABLE_CUDASIM=1 runs small scenes in the simulator."
+        ) from error
+    if count == 0:
+        raise DeviceError("device: 'cuda': the driver finds no NVIDIA GPU; CUDA_VISIBLE_DEVICES may hide it")
+    return DriverDevice(driver)
+
+
+class DriverDevice:
+    """The first device of the driver.
+
+    Args:
+        driver: The driver, initialised.
+    """
+
+    checked = False
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        number = driver.call("cuDeviceGet", 0)
+        text = driver.call("cuDeviceGetName", 128, number)
+        self.name = text.split(b"\0")[0].decode() if isinstance(text, bytes) else str(text)
+        attribute = driver.api.CUdevice_attribute
+        kinds = (
+            attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+            attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+        )
+        self.capability = tuple(driver.call("cuDeviceGetAttribute", kind, number) for kind in kinds)
+        self._context = driver.call("cuDevicePrimaryCtxRetain", number)
+        self._entries: dict[tuple[Kernel, type], Any] = {}
+        self._graphs: dict[Any, Any] = {}
+        self._seen: set[Any] = set()
+        self._can_capture = True
+
+    @cached_property
+    def stream(self) -> Any:
+        """The stream of all launches and copies."""
+        self._use()
+        return self._driver.call("cuStreamCreate", 0)
+
+    def allocate(self, count: int) -> int:
+        """Address of so many new bytes."""
+        self._use()
+        return int(self._driver.call("cuMemAlloc", count))
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        self._use()
+        self._driver.call("cuMemFree", address)
+
+    def upload(self, address: int, data: np.ndarray) -> None:
+        """Copy bytes to the device."""
+        self._use()
+        self._driver.call("cuMemcpyHtoDAsync", address, data.ctypes.data, data.nbytes, self.stream)
+        # the host may change what it copied as soon as this returns
+        self._driver.call("cuStreamSynchronize", self.stream)
+
+    def download(self, address: int, data: np.ndarray) -> None:
+        """Copy bytes from the device into an array; what was launched before is over."""
+        self._use()
+        self._driver.call("cuMemcpyDtoHAsync", data.ctypes.data, address, data.nbytes, self.stream)
+        self._driver.call("cuStreamSynchronize", self.stream)
+
+    def copy(self, target: int, source: int, count: int) -> None:
+        """Copy bytes on the device."""
+        self._use()
+        self._driver.call("cuMemcpyDtoDAsync", target, source, count, self.stream)
+
+    def synchronise(self) -> None:
+        """Wait for all that was launched."""
+        self._use()
+        self._driver.call("cuStreamSynchronize", self.stream)
+
+    def compile(self, kernels: list[tuple[Kernel, type]]) -> list[Any]:
+        """Entries of kernels at a precision; modules are loaded once a process."""
+        self._use()
+        for kernel, precision in kernels:
+            if (kernel, precision) not in self._entries:
+                text = ptx(kernel, precision, self.capability)  # type: ignore[arg-type]
+                module = self._driver.call("cuModuleLoadData", text.encode() + b"\0")
+                self._entries[kernel, precision] = self._driver.call("cuModuleGetFunction", module, SYMBOL.encode())
+        return [self._entries[each] for each in kernels]
+
+    def launch(self, entry: Any, blocks: int, threads: int, arguments: tuple[int, ...]) -> None:
+        """Run an entry after what was launched before."""
+        values = np.array(arguments, np.int64)
+        pointers = values.ctypes.data + 8 * np.arange(len(values), dtype=np.uint64)
+        shape = blocks, 1, 1, threads, 1, 1
+        self._driver.call("cuLaunchKernel", entry, *shape, 0, self.stream, pointers.ctypes.data, 0)
+
+    def play(self, key: Any, launches: list[Launch]) -> None:
+        """Run launches; the second time a key comes they are captured, and launched at once from then on."""
+        self._use()
+        if key is None or not self._can_capture:
+            self._launch_all(launches)
+        elif key in self._graphs:
+            self._driver.call("cuGraphLaunch", self._graphs[key], self.stream)
+        elif key not in self._seen:
+            self._seen.add(key)
+            self._launch_all(launches)
+        else:
+            self._capture(key, launches)
+
+    def forget(self, key: Any) -> None:
+        """Give the graph of a key back."""
+        self._seen.discard(key)
+        if key in self._graphs:
+            self._driver.call("cuGraphExecDestroy", self._graphs.pop(key))
+
+    def _capture(self, key: Any, launches: list[Launch]) -> None:
+        mode = self._driver.api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        try:
+            self._driver.call("cuStreamBeginCapture", self.stream, mode)
+            self._launch_all(launches)
+            graph = self._driver.call("cuStreamEndCapture", self.stream)
+            self._graphs[key] = self._driver.call("cuGraphInstantiate", graph, 0)
+            self._driver.call("cuGraphDestroy", graph)
+        except DeviceError:
+            # a driver without graphs: nothing has run yet
+            self._can_capture = False
+            self._launch_all(launches)
+            return
+        while len(self._graphs) > MOST_GRAPHS:
+            self.forget(next(iter(self._graphs)))
+        self._driver.call("cuGraphLaunch", self._graphs[key], self.stream)
+
+    def _launch_all(self, launches: list[Launch]) -> None:
+        for each in launches:
+            self.launch(*each)
+
+    def _use(self) -> None:
+        """Make the context that of this thread."""
+        self._driver.call("cuCtxSetCurrent", self._context)

@@ -1,0 +1,98 @@
+"""Kernels as PTX: rendered from the same bodies, compiled by numba-cuda, kept in the cache by what they are made of."""
+
+import hashlib
+import importlib.metadata
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shinari.compute import cached_files
+from shinari.compute.cuda.api import compiler, internal
+from shinari.compute.entries import entry
+from shinari.compute.kernels import CompileError, Function, Kernel, Shared, dependencies, referenced
+
+SYMBOL = "shinari_entry"
+
+
+def ptx(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
+    """PTX of the entry of a kernel, named `SYMBOL`, from the cache or compiled now.
+
+    Args:
+        kernel: The kernel.
+        precision: What `real` means.
+        capability: Compute capability of the device, such as (9, 0).
+
+    Raises:
+        CompileError: It does not compile.
+    """
+    made_of = (toolchain(), capability, kernel.made_of(precision), dependencies(kernel.python_function, precision))
+    name = f"{kernel.name}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}"
+    path = cached_files.cache_folder("ptx") / f"{name}.ptx"
+    if (data := cached_files.read_verified(path)) is not None:
+        return data.decode()
+    text = compiled(kernel, precision, capability)
+    cached_files.write_verified(path, text.encode())
+    return text
+
+
+@cache
+def toolchain() -> tuple:
+    """Versions of what compiles, and of the files that turn kernels into PTX."""
+    folder, total = Path(__file__).parent, hashlib.sha256()
+    files = "extension.py", "ptx.py", "words.py", "../entries.py", "../record_types.py"
+    for name in files:
+        total.update((folder / name).read_bytes())
+    return importlib.metadata.version("numba-cuda"), importlib.metadata.version("numpy"), total.hexdigest()
+
+
+def compiled(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
+    """PTX of the entry of a kernel, compiled now."""
+    from shinari.compute.backend import explain
+    from shinari.compute.cuda.extension import DeviceFunction, argument, numba_type
+
+    internals, types, nvvm = internal("compiler"), internal("types"), internal("cudadrv.nvvm")
+    kinds = [numba_type(kind, precision) for _, kind in kernel.parameters]
+    cuda = compiler()
+    DeviceFunction.capability = capability
+    body = DeviceFunction(entry(kernel, lambda k: argument(kinds[k], k)), forceinline=True)
+    # products and sums are contracted in all of a kernel or in none of it
+    options = {"opt": 3, "fma": int(contracts(kernel, set()))}
+    try:
+        result = internals.compile_cuda(
+            grid_loop(cuda, body), types.void, (types.int64,) * 5, nvvm_options=options, cc=capability
+        )
+    except internal("core.errors").NumbaError as error:
+        subject = f"{kernel.subject}: cannot be compiled as it is called" if kernel.subject else kernel.name
+        raise CompileError(f"{subject}: {explain(error)}") from error
+    library = result.library
+    name = result.fndesc.llvm_func_name
+    library._entry_name = name
+    internals.kernel_fixup(library.get_function(name), False)
+    nvvm.set_launch_bounds(library.get_function(name), THREADS)
+    return library.get_asm_str(cc=capability).replace(name, SYMBOL)
+
+
+THREADS = 128
+"""Most threads of a block, known to the compiler, which gives each as many registers as that allows."""
+
+
+def grid_loop(cuda: Any, body: Any) -> Any:
+    """The entry: threads take items in strides while the run goes on and the gate is open."""
+    from shinari.compute.cuda.words import load_word
+
+    def run(control, gate, arguments, begin, end):  # type: ignore[no-untyped-def]
+        if load_word(control) == 0 and load_word(gate) != 0:
+            last, stride = load_word(end), cuda.gridsize(1)
+            i = load_word(begin) + cuda.grid(1)
+            while i < last:
+                body(arguments, i, i + 1)
+                i += stride
+
+    return run
+
+
+def contracts(source: Kernel | Function | Shared, seen: set[int]) -> bool:
+    """Whether products and sums may be contracted in a kernel and all that it calls."""
+    seen.add(id(source))
+    callees = [value for _, value in referenced(source.python_function) if isinstance(value, (Function, Shared))]
+    return "contract" in source.fastmath and all(contracts(each, seen) for each in callees if id(each) not in seen)

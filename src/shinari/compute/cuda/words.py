@@ -1,0 +1,66 @@
+"""Kernels that steer a program on the device: gates, loops, stops.
+
+A program has words of control on the device. Word 0 says whether it goes on (0), was stopped (-1), or at which launch
+a list has no room (its number and 1). The others are gates: a launch runs where its gate is open. Gate 1 is open
+always.
+"""
+
+import ctypes
+
+from shinari.compute.kernels import kernel
+from shinari.compute.primitives import primitive
+
+HALT, OPEN = 0, 1
+STOP = -1
+
+
+@primitive
+def load_word(address: int) -> int:
+    """The int64 at an address of the device; plain Python runs in the simulator, where it is memory of the process."""
+    return ctypes.c_int64.from_address(int(address)).value
+
+
+@primitive
+def store_word(address: int, value: int) -> None:
+    """Write an int64 to an address of the device."""
+    ctypes.c_int64.from_address(int(address)).value = value
+
+
+@kernel
+def set_word(_, target: int, value: int):
+    """Write a number."""
+    store_word(target, value)
+
+
+@kernel
+def copy_word(_, source: int, target: int):
+    """Copy a word."""
+    store_word(target, load_word(source))
+
+
+@kernel
+def open_gate(_, gate: int, outer: int, condition: int):
+    """Open a gate if the gate outside of it is open and a condition holds, else close it."""
+    is_open = load_word(outer) != 0 and load_word(condition) != 0
+    store_word(gate, 1 if is_open else 0)
+
+
+@kernel
+def close_gate(_, gate: int, condition: int):
+    """Close a gate if a condition holds."""
+    if load_word(condition) != 0:
+        store_word(gate, 0)
+
+
+@kernel
+def stop_run(_, control: int, condition: int):
+    """End the run if a condition holds."""
+    if load_word(condition) != 0:
+        store_word(control, STOP)
+
+
+@kernel
+def require_room(_, control: int, needed: int, room: int, place: int):
+    """Interrupt the run at a launch if more rows are needed than there are."""
+    if load_word(needed) > load_word(room):
+        store_word(control, place + 1)

@@ -1,0 +1,124 @@
+"""Meshes that move, from files: a file for each frame, or a USD stage with points at several times."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shinari import check
+from shinari.errors import FileError, SceneError, require
+from shinari.geometry.files.meshes import read_mesh
+from shinari.geometry.mesh_sequence import MeshSequence
+from shinari.geometry.triangulate import fan_out
+from shinari.partial_files import reason
+
+USD = (".usd", ".usda", ".usdc")
+
+
+def read_animation(
+    source: str | os.PathLike | Sequence[str | os.PathLike],
+    *,
+    frames_per_second: float = 24.0,
+    mesh: str | None = None,
+) -> MeshSequence:
+    """Read a mesh that moves.
+
+    Args:
+        source: Mesh files, one for each frame, all with the same vertices and faces; or a USD file (extra [usd]) in
+            which a mesh has points at several times.
+        frames_per_second: Of mesh files; a USD file says its own [1/s].
+        mesh: Path of the mesh in a USD file, `"/World/body"`; None: the first one with points at several times.
+
+    Raises:
+        FileError: A file cannot be read, has another topology than the first, or holds no mesh that moves.
+        SceneError: An argument is wrong, or the mesh cannot collide.
+        MissingExtraError: usd-core is not installed.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        path = check.path("animation", "source", source)
+        if path.suffix.lower() not in USD:
+            raise FileError(
+                f"{path}: animation: expected one of {', '.join(USD)} or a list of mesh files, one for each frame"
+            )
+        return _checked(path, *_read_usd(path, mesh))
+    paths = [check.path("animation", "source", each) for each in check.sequence("animation", "source", source)]
+    rate = check.number("animation", "frames_per_second", frames_per_second, above=0.0)
+    if not paths:
+        raise SceneError("animation: source: no files were given")
+    vertices, faces = read_mesh(paths[0])
+    frames = [vertices]
+    for path in paths[1:]:
+        vertices, found = read_mesh(path)
+        if len(vertices) != len(frames[0]) or not np.array_equal(found, faces):
+            raise FileError(
+                f"{path}: has {len(vertices)} vertices and {len(found)} faces, {paths[0].name} {len(frames[0])} and "
+                f"{len(faces)}{'' if len(found) != len(faces) else _first_other(found, faces)}; all frames of an "
+                f"animation need the same vertices and faces in the same order"
+            )
+        frames.append(vertices)
+    return _checked(paths[0], np.arange(len(frames)) / rate, np.array(frames), faces)
+
+
+def _first_other(found: np.ndarray, faces: np.ndarray) -> str:
+    other = np.flatnonzero((found != faces).any(axis=1))
+    return f", and face {other[0]} is another" if other.size else ""
+
+
+def _checked(path: Path, times: np.ndarray, positions: np.ndarray, faces: np.ndarray) -> MeshSequence:
+    """The sequence; messages name the file."""
+    try:
+        return MeshSequence(times, positions, faces)
+    except SceneError as error:
+        raise FileError(f"{path}: {error}") from error
+
+
+def _read_usd(path: Path, wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times (K,), vertices (K, V, 3) in the world [m] and triangles of the mesh that moves."""
+    Tf, Usd, UsdGeom = (require(f"pxr.{name}", "usd") for name in ("Tf", "Usd", "UsdGeom"))
+
+    try:
+        with path.open("rb"):
+            pass
+        stage: Any = Usd.Stage.Open(str(path))
+    except (OSError, ValueError, Tf.ErrorException) as error:
+        raise FileError(f"{path}: cannot be read: {reason(error)}") from error
+    meshes = [UsdGeom.Mesh(prim) for prim in stage.Traverse() if prim.IsA(UsdGeom.Mesh)]
+    moving = [each for each in meshes if each.GetPointsAttr().GetNumTimeSamples() > 1]
+    names = [str(each.GetPath()) for each in moving]
+    if wanted is not None:
+        moving = [each for each in moving if str(each.GetPath()) == wanted]
+    if not moving:
+        known = check.names(names, near=wanted)
+        what = f"no mesh {check.short(wanted)} that moves" if wanted is not None else "no mesh that moves"
+        raise FileError(f"{path}: holds {what}; meshes with points at several times: {known}")
+    mesh = moving[0]
+    counts = {code: tuple(mesh.GetFaceVertexCountsAttr().Get(code)) for code in _codes(mesh.GetFaceVertexCountsAttr())}
+    if len(set(counts.values())) > 1:
+        raise FileError(f"{path}: {mesh.GetPath()} has other faces at other times; its topology must stay")
+    rate, metres = stage.GetTimeCodesPerSecond(), UsdGeom.GetStageMetersPerUnit(stage)
+    codes = mesh.GetPointsAttr().GetTimeSamples()
+    frames = []
+    for code in codes:
+        points = np.array(mesh.GetPointsAttr().Get(code), np.float64).reshape(-1, 3)
+        if frames and len(points) != len(frames[0]):
+            raise FileError(
+                f"{path}: {mesh.GetPath()} has {len(points)} vertices at time code {code:g} and {len(frames[0])} at "
+                f"{codes[0]:g}; its topology must stay"
+            )
+        matrix = np.array(UsdGeom.Xformable(mesh).ComputeLocalToWorldTransform(code), np.float64)
+        frames.append((points @ matrix[:3, :3] + matrix[3, :3]) * metres)
+    corners = iter(mesh.GetFaceVertexIndicesAttr().Get(codes[0]))
+    polygons = [[int(next(corners)) for _ in range(count)] for count in mesh.GetFaceVertexCountsAttr().Get(codes[0])]
+    if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z:
+        frames = [frame[:, [0, 2, 1]] * [1.0, 1.0, -1.0] for frame in frames]
+    faces = fan_out(polygons)
+    if mesh.GetOrientationAttr().Get() == UsdGeom.Tokens.leftHanded:
+        faces = faces[:, ::-1]
+    return (np.array(codes) - codes[0]) / rate, np.array(frames), faces
+
+
+def _codes(attribute: Any) -> list[Any]:
+    """Time codes at which an attribute is given, or the one for all times."""
+    return attribute.GetTimeSamples() or [require("pxr.Usd", "usd").TimeCode.Default()]

@@ -1,0 +1,227 @@
+"""Tendons: a length over joints, or along a path over bodies, that is held, bounded, sprung or pulled."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shinari.scene.body import WORLD, Drive
+from shinari.scene.motors import Motor
+from shinari.scene.running import running
+
+if TYPE_CHECKING:
+    from shinari.scene.contents import Contents
+
+
+@dataclass(frozen=True)
+class Via:
+    """A point that a tendon goes through.
+
+    Attributes:
+        body: The body that carries the point; None: the world.
+        place: Where it is as described, in the world [m], (3,).
+    """
+
+    body: Any
+    place: Any
+
+
+@dataclass(frozen=True)
+class Wrap:
+    """A sphere or cylinder around which a tendon goes, where it would pass through it.
+
+    A cylinder is endless for the tendon, and so is the tendon thin. The shortest path is taken; with a `side` that on
+    this side, whether the straight line passes through the shape or on the other side of it. Nothing touches a `Wrap`:
+    it may lie within a shape of the body, or have none.
+
+    Attributes:
+        body: The body that carries it; None: the world.
+        radius: Its radius [m].
+        position: Its centre as described, in the world [m], (3,).
+        axis: Axis of a cylinder, in the world, of any length but zero; None: a sphere.
+        side: A point on the side on which the tendon lies [m], in the world, (3,), which moves along with the body of
+            the shape; or a `Via`, which moves along with a body of its own; None: either side.
+    """
+
+    body: Any
+    radius: float
+    position: Any
+    axis: Any = None
+    side: Any = None
+
+
+@dataclass(frozen=True)
+class Pulley:
+    """From here on a tendon counts a part of its length, as one that goes over a block of several ropes.
+
+    The path begins anew after it: the next element is a `Via`.
+
+    Attributes:
+        divisor: The lengths that follow are divided by it.
+    """
+
+    divisor: float
+
+
+@dataclass(frozen=True)
+class JointTerm:
+    """What a joint adds to the length of a tendon: a polynomial of its angle or travel.
+
+    Attributes:
+        joint: Index of the joint.
+        coefficients: c0 to c4 of c0 + c1 u + ... + c4 u^4, (5,).
+        offset: Angle [rad] or travel [m] at which u is zero.
+    """
+
+    joint: int
+    coefficients: tuple[float, ...]
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A straight piece of a tendon, or one around a sphere or cylinder.
+
+    Attributes:
+        bodies: Indices of the bodies at both ends, or `WORLD`.
+        places: Ends in the axes of these bodies [m], (2, 3).
+        part: Part of its length that counts.
+        wrapped: Index of the body of the shape that it goes around, or `WORLD`; None: it is straight.
+        radius: Radius of that shape [m].
+        centre: Its centre in the axes of the body [m], (3,).
+        turn: Unit quaternion that turns z to the axis of a cylinder, in the axes of the body, (4,); None: a sphere.
+        side: A point on the side of the tendon in the axes of its body [m], (3,), or None.
+        side_body: Index of the body that carries this point, or `WORLD`.
+    """
+
+    bodies: tuple[int, int]
+    places: np.ndarray
+    part: float = 1.0
+    wrapped: int | None = None
+    radius: float = 0.0
+    centre: np.ndarray | None = None
+    turn: np.ndarray | None = None
+    side: np.ndarray | None = None
+    side_body: int = WORLD
+
+
+@dataclass(frozen=True)
+class Tendon:
+    """A tendon.
+
+    Attributes:
+        name: Unique name.
+        terms: What joints add to its length.
+        segments: Pieces of its path.
+        held: Length that is held [m], or None.
+        compliance: Of a length that is held, inverse stiffness [m/N].
+        stiffness: Of its spring [N/m].
+        slack: Least and largest length at which its spring has no force [m].
+        damping: Of changes of its length [N s/m].
+        limits: Least and largest length [m], or None.
+        limit_compliance: Of these [m/N].
+        dry_friction: Largest force of friction along it [N].
+        mass: Mass that moves along with it [kg].
+        drive: Its motor, or None.
+        max_force: Largest force of its motors [N].
+    """
+
+    name: str
+    terms: tuple[JointTerm, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    held: float | None = None
+    compliance: float = 0.0
+    stiffness: float = 0.0
+    slack: tuple[float, float] = (0.0, 0.0)
+    damping: float = 0.0
+    limits: tuple[float, float] | None = None
+    limit_compliance: float = 0.0
+    dry_friction: float = 0.0
+    mass: float = 0.0
+    drive: Drive | None = None
+    max_force: float = np.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TendonHandle:
+    """A tendon of a scene, or a coupling of joints.
+
+    What changes while the scene runs is that of the last simulation that was built of it. In a tendon over joints
+    lengths are sums of angles [rad] and travels [m], and forces are moments where it is only over hinges.
+
+    Attributes:
+        name: Name in messages and results.
+        index: Its place among the tendons.
+    """
+
+    described: ClassVar[str] = "a tendon"
+    _scene: "Contents"
+    name: str
+    index: int
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: tendon {self.index}>"
+
+    @property
+    def length(self) -> float:
+        """Its length now [m]; of a coupling how far it is from being met.
+
+        Raises:
+            SceneError: There is no simulation.
+        """
+        return self._state.length
+
+    @property
+    def velocity(self) -> float:
+        """Rate of change of its length [m/s].
+
+        Raises:
+            SceneError: There is no simulation.
+        """
+        return self._state.velocity
+
+    @property
+    def tension(self) -> float:
+        """Force by which it pulls its ends together in the last substep [N]; negative where it pushes them apart.
+
+        Raises:
+            SceneError: There is no simulation.
+        """
+        return self._state.tension
+
+    @property
+    def path(self) -> np.ndarray:
+        """Ends of its straight pieces now [m], (P, 2, 3): along it, without what lies on the shapes that it wraps.
+
+        Raises:
+            SceneError: There is no simulation.
+        """
+        return running(self._scene, self._label).bodies.tendon_path(self)
+
+    @property
+    def motor(self) -> Motor | None:
+        """What pulls it now, or None.
+
+        Raises:
+            SceneError: There is no simulation.
+        """
+        return running(self._scene, self._label).bodies.tendon_motor(self)
+
+    def drive(self, motor: Motor | float | None) -> None:
+        """Drive its length: `ForceMotor(-20)` pulls with 20 N, a `Servo` holds a length, a `VelocityMotor` winds.
+
+        Args:
+            motor: A motor, in place of the one that it has; a number: another target for that one; None: no motor.
+
+        Raises:
+            SceneError: There is no simulation, or a value is refused.
+        """
+        running(self._scene, self._label).bodies.drive_tendons([self], [motor])
+
+    @property
+    def _state(self) -> Any:
+        return running(self._scene, self._label).bodies.tendon(self)
+
+    @property
+    def _label(self) -> str:
+        return f"tendon {self.name!r}"

@@ -1,0 +1,103 @@
+"""Where the arrays of a simulation live: on the host, or on a GPU with copies on the host that are fetched."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shinari import check
+from shinari.compute import Program
+from shinari.model.state import State
+
+if TYPE_CHECKING:
+    from shinari.compute.cuda.memory import DeviceMemory
+
+
+class Host:
+    """Arrays of the host."""
+
+    program: Callable[[], Program] = Program
+
+    def state(self, state: State) -> State:
+        """The state, there."""
+        return state
+
+    def bind(self) -> None:
+        """The systems are bound anew."""
+
+    def rows(self, state: State, particles: np.ndarray) -> np.ndarray:
+        """Positions and inverse masses of some particles in solver order."""
+        return state.x[particles]
+
+
+class Gpu:
+    """Arrays of a GPU."""
+
+    def __init__(self) -> None:
+        from shinari.compute.cuda.api import device
+        from shinari.compute.cuda.memory import DeviceMemory
+
+        self.memory = DeviceMemory(device())
+
+    def program(self) -> Program:
+        """A program that is played there."""
+        from shinari.compute.cuda.program import DeviceProgram
+
+        return DeviceProgram(self.memory)
+
+    def state(self, state: State) -> State:
+        """The state, there."""
+        return DeviceState(state, self.memory)
+
+    def bind(self) -> None:
+        """The systems are bound anew: arrays there are fetched, and their memory is freed."""
+        self.memory.release()
+
+    def rows(self, state: State, particles: np.ndarray) -> np.ndarray:
+        """Positions and inverse masses of some particles in solver order."""
+        return self.memory.rows(vars(state)["x"], particles)
+
+
+def for_device(name: str) -> Host | Gpu:
+    """Where the arrays of a simulation live.
+
+    Raises:
+        MissingExtraError: A GPU is asked for and numba-cuda is not installed.
+        DeviceError: There is no GPU.
+    """
+    return Host() if name == "cpu" else Gpu()
+
+
+def _fetched(name: str) -> Any:
+    """An array of a state that is brought up to date when it is asked for."""
+
+    def get(self: "DeviceState") -> np.ndarray:
+        return self.memory.fetch(vars(self)[name])
+
+    def put(self: "DeviceState", value: np.ndarray) -> None:
+        vars(self)[name] = value
+
+    return property(get, put)
+
+
+class DeviceState(State):
+    """A state whose arrays live on a device; each is fetched when it is asked for."""
+
+    def __init__(self, state: State, memory: "DeviceMemory") -> None:
+        from shinari.compute.cuda.memory import Arrays
+
+        vars(self).update(vars(state))
+        self.memory = memory
+        for name in ("multipliers", "broken", "system_arrays"):
+            vars(self)[name] = Arrays(memory, vars(state)[name])
+
+    def on_device(self, name: str) -> Any:
+        """Positions or velocities as they are on the GPU; see `State.on_device`."""
+        check.choice("state", "name", name, ("positions", "velocities"))
+        return self.memory.lend(vars(self)[f"_{name}"])
+
+    _positions = _fetched("_positions")
+    _velocities = _fetched("_velocities")
+    x = _fetched("x")
+    v = _fetched("v")
+    origins = _fetched("origins")

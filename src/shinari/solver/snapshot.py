@@ -1,0 +1,106 @@
+"""States of worlds that a reset brings back."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from shinari.compute import Record
+from shinari.model.state import State
+from shinari.solver.world import World
+
+
+class Snapshot:
+    """The memory of a world that needs no Python.
+
+    Its evolving values are in the records of its program and in its state.
+
+    Args:
+        world: The world.
+        constants: Addresses of arrays that all worlds share.
+        other: The snapshot of another world, whose copies serve here where they are equal, or None.
+    """
+
+    def __init__(self, world: World, constants: set[int], other: "Snapshot | None") -> None:
+        assert world.steps is not None
+        own = [array for array in _arrays(world) if array.ctypes.data not in constants]
+        known = [kept for _, kept in other._arrays] if other is not None else []
+        self._arrays = [(array, _kept(array, known[k : k + 1])) for k, array in enumerate(own)]
+        self._lists: list[tuple[Record, dict[str, np.ndarray]]] = [
+            (record, dict(record.arrays)) for record in world.steps.lists()
+        ]
+        self._times = world.state.frame, world.state.external_work
+        self._world, self._bound = world, world.bound
+
+    @property
+    def holds(self) -> bool:
+        """Whether the world has the arrays of which these are copies."""
+        return self._world.needs_no_python and self._world.bound is self._bound
+
+    def restore(self) -> None:
+        """Write everything back; lists that have grown get the arrays that they had."""
+        for record, arrays in self._lists:
+            if any(record.arrays[name] is not array for name, array in arrays.items()):
+                record.bind(**arrays)
+        for array, kept in self._arrays:
+            array[...] = kept
+        self._world.state.frame, self._world.state.external_work = self._times
+
+
+class Snapshots:
+    """The states that a reset brings back: those at the start of the scene, or later ones that were kept.
+
+    Args:
+        worlds: The worlds, none of which has taken a step.
+    """
+
+    def __init__(self, worlds: Sequence[World]) -> None:
+        self._worlds = worlds
+        self._snapshots: list[Snapshot | None] = [None for _ in worlds]
+        self._states: list[State | None] = [None for _ in worlds]
+        self._copy(np.arange(len(worlds)))
+
+    def keep(self, chosen: np.ndarray) -> None:
+        """Let the present states of some worlds, (C,), be those that come back."""
+        for k in chosen.tolist():
+            self._states[k] = self._worlds[k].state.copy()
+        self._copy(chosen)
+
+    def _copy(self, chosen: np.ndarray) -> None:
+        few = [{array.ctypes.data for array in _arrays(world)} for world in self._worlds[:2]]
+        constants = few[0] & few[1] if len(few) == 2 else set()
+        first: Snapshot | None = None
+        for k in chosen.tolist():
+            world = self._worlds[k]
+            self._snapshots[k] = Snapshot(world, constants, first) if world.needs_no_python else None
+            first = first or self._snapshots[k]
+
+    def restore(self, chosen: np.ndarray) -> None:
+        """Bring some worlds, (C,), back."""
+        for k in chosen.tolist():
+            snapshot = self._snapshots[k]
+            if snapshot is not None and snapshot.holds:
+                snapshot.restore()
+            else:
+                self._worlds[k].go_back(self._states[k])
+
+
+def _arrays(world: World) -> Iterable[np.ndarray]:
+    """All arrays that a world without Python uses, each once."""
+    if world.steps is None:
+        return []
+    records = world.steps.records()
+    tables = {record.addresses.ctypes.data for record in records}
+    found = [array for record in records for array in record.arrays.values()]
+    found += [array for array in world.steps.cells() if array.ctypes.data not in tables]
+    found += world.state.arrays().values()
+    # of views that begin at one address the longest
+    found = sorted((array for array in found if array.nbytes), key=lambda array: array.nbytes)
+    return {array.ctypes.data: array for array in found}.values()
+
+
+def _kept(array: np.ndarray, other: list[np.ndarray]) -> np.ndarray:
+    """A copy of an array, or the one that holds the same bytes."""
+    for known in other:
+        if known.shape == array.shape and known.dtype == array.dtype and known.tobytes() == array.tobytes():
+            return known
+    return array.copy()

@@ -1,0 +1,1 @@
+"""Certifies the paths of a substep: nothing passes through anything, whatever the speed."""

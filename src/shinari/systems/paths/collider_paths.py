@@ -1,0 +1,248 @@
+"""Paths of triangles and segments against colliders with an end.
+
+A single particle needs no certificate: its contact looks along its whole path (`shinari.systems.colliders.collide`). A
+triangle may go through between the points that its contact looks at. It may enter a thick collider by a part of the
+thickness, which the contact mends; only what would go deeper, and come out on the other side, is held.
+"""
+
+import numpy as np
+
+from shinari.compute import Field, Kernel, Program, Record, kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.compute.once import once
+from shinari.maths.function import steady
+from shinari.maths.poses import rotate_vector, to_local
+from shinari.maths.vec3 import ONE, ZERO, dot, scale, sub
+from shinari.model.particles import Particles
+from shinari.model.system_model import BoundSystems
+from shinari.scene.objects import Collider
+from shinari.shapes.base import Shape
+from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
+from shinari.shapes.cylinder import Cylinder
+from shinari.shapes.kernels.all_distances import distances
+from shinari.shapes.kernels.dispatch import for_kinds
+from shinari.shapes.kernels.mesh_distance import MeshFields
+from shinari.shapes.registry import LAST_UNBOUNDED
+from shinari.shapes.sphere import Sphere
+from shinari.systems.colliders.collide import place
+from shinari.systems.colliders.elements import (
+    add_share,
+    blend,
+    inverse_mass_at,
+    least_of,
+    longest_path,
+    vertex_weights,
+    vertices,
+)
+from shinari.systems.colliders.records import Colliders, Contacts, Items, Poses
+from shinari.systems.colliders.system import ColliderContacts
+from shinari.systems.paths.certifier import Certificate
+from shinari.systems.paths.impact import along, impact_time, least_distance
+from shinari.systems.paths.records import Begins, ItemPaths, PathState, Zones
+from shinari.systems.paths.zones import join
+
+# Displacements shorter than this part of the least radius and of the thinnest collider need no certificate.
+SHORT = 0.3
+# A triangle may enter a collider by this part of its thickness on its path.
+DEPTH = 0.25
+
+
+class ColliderGate(Record):
+    """One row."""
+
+    open = Field(np.int64, doc="whether a displacement is so long that paths are looked at")
+
+
+class Depths(Record):
+    """Colliders, K rows."""
+
+    allowed = Field(real, unit="m", doc="how deep a triangle may enter on its path")
+    short = Field(real, unit="m", doc="length of a path, beyond a part of the radius, that needs no certificate")
+
+
+class ColliderPaths:
+    """Certifies the paths of triangles and segments against the colliders with an end.
+
+    Args:
+        certificate: What all certifiers share.
+        colliders: The contacts with the colliders.
+        bound: The simulation.
+    """
+
+    def __init__(self, certificate: Certificate, colliders: ColliderContacts, bound: BoundSystems) -> None:
+        self._certificate, self._colliders, self._particles = certificate, colliders, bound.particles
+        assert colliders.element_list is not None, "there are triangles or segments"
+        self._list, self._paths = colliders.element_list, ItemPaths.zeros(0, np.float64)
+        meshes, kinds = len(colliders.fields) > 0, colliders.colliders.kind
+        self._find, self._part = (for_kinds(make(meshes), kinds) for make in (find_times, part_paths))
+        thick, radii = [_thickness(each) for each in bound.model.colliders], bound.model.radii
+        finite = np.where(np.isinf(thick), 0.0, thick).astype(bound.model.real)
+        self._depths = Depths(bound.model.real, allowed=DEPTH * finite, short=SHORT * finite)
+        least = float(radii[radii > 0.0].min(initial=np.inf))
+        self._gate, self._short = ColliderGate.zeros(1), SHORT * (least + min(thick))
+
+    def record_pairs(self, p: Program) -> None:
+        """Record that the list is made anew where something has left its margin."""
+        c, gate = self._certificate, self._gate
+        p.serial(open_gate, gate, c.state, self._colliders.colliders, c.poses, self._short)
+        with p.when((gate.open, 0)):
+            self._colliders.record_lists(p)
+            p.require(self._paths, (self._list.counts.contacts, 0))
+
+    def record_times(self, p: Program) -> None:
+        """Record that the times of impact are found."""
+        with p.when((self._gate.open, 0)):
+            p.launch(self._find, *self._records, count=(self._list.counts.items, 0), grain=64)
+
+    def record_part(self, p: Program) -> None:
+        """Record that the ends of paths that meet are pushed apart."""
+        with p.when((self._gate.open, 0)):
+            p.copy((self._list.counts.items, 0), (self._certificate.state.count, 0))
+            p.serial(self._part, *self._records)
+
+    def record_join(self, p: Program) -> None:
+        """Record that the zones of pairs whose paths meet are joined."""
+        c, each = self._certificate, self._list
+        with p.when((self._gate.open, 0)):
+            p.copy((each.counts.items, 0), (c.state.count, 0))
+            p.serial(join_paths, self._paths, each.items, each.contacts, c.zones, c.state, c.first_collider)
+
+    @property
+    def _records(self) -> tuple[Record, ...]:
+        c, each, colliders = self._certificate, self._list, self._colliders
+        solids = colliders.colliders, self._depths, c.poses, colliders.fields
+        return self._paths, each.items, each.contacts, *solids, self._particles, c.begins, c.state
+
+
+def _thickness(collider: Collider) -> float:
+    """A lower bound of the thickness of a collider [m]; infinite without an end."""
+    shape: Shape = collider.shape
+    low, high = (np.asarray(corner, np.float64) for corner in shape.bounds())
+    if not np.isfinite(high - low).all() or (isinstance(shape, Box) and shape.inside):
+        return np.inf
+    return float((high - low).min()) if isinstance(shape, Sphere | Box | Capsule | Cylinder) else 0.0
+
+
+@kernel
+def open_gate(_, gate: ColliderGate, state: PathState, colliders: Colliders, poses: Poses, short: float):
+    """Whether a particle has gone far, or a collider has moved."""
+    gate.open[0] = 1 if state.longest[0] > short else 0
+    for k in range(len(colliders)):
+        if colliders.moves[k]:
+            for c in range(12):
+                if poses.before[k, c] != poses.after[k, c]:
+                    gate.open[0] = 1
+
+
+@steady
+def paths_in(before, after, particles, begins, i):
+    """Corners of an element in the axes of a collider: at the start of the substep and at its end."""
+    x, b = particles.x, begins.x
+    starts = to_local(before, b[i[0]]), to_local(before, b[i[1]]), to_local(before, b[i[2]])
+    ends = to_local(after, place(x, i[0])), to_local(after, place(x, i[1])), to_local(after, place(x, i[2]))
+    return starts, ends
+
+
+@steady
+def identity(zero):
+    """The pose of the axes themselves."""
+    one = zero + ONE
+    return one, zero, zero, zero, one, zero, zero, zero, one, zero, zero, zero
+
+
+@once
+def find_times(meshes: bool) -> Kernel:
+    """Kernel that finds the times of impact of an item with the colliders near it."""
+    distance_and_normal = distances(meshes)
+
+    @kernel(fastmath=STEADY)
+    def find_collider_times(
+        p, paths: ItemPaths, items: Items, contacts: Contacts, colliders: Colliders, depths: Depths, poses: Poses,
+        fields: MeshFields, particles: Particles, begins: Begins, state: PathState
+    ):  # fmt: skip
+        i = vertices(items.points[p])
+        row = np.int64(particles.origin_index[i[0]]) * len(colliders)
+        for m in range(items.first[p], items.end[p]):
+            k = np.int64(contacts.solid[m])
+            paths.time[m] = 1.0
+            if colliders.kind[k] <= LAST_UNBOUNDED:
+                continue
+            starts, ends = paths_in(poses.before[row + k], poses.after[row + k], particles, begins, i)
+            radius = least_of(begins.radius, i)
+            if longest_path(ends, starts) <= np.float32(SHORT) * radius + depths.short[k]:
+                continue
+            zero = radius - radius
+            solid = colliders.kind[k], colliders.size[k], zero
+            time = impact_time(
+                distance_and_normal,
+                solid,
+                fields,
+                (starts, ends),
+                (zero, zero, zero),
+                identity(zero),
+                radius,
+                depths.allowed[k],
+            )
+            paths.time[m] = np.float64(time)
+            if time < ONE:
+                state.hit[0] = 1
+
+    return find_collider_times
+
+
+@once
+def part_paths(meshes: bool) -> Kernel:
+    """Kernel that pushes the ends of paths that meet colliders off them along the normal of the impact."""
+    distance_and_normal = distances(meshes)
+
+    @kernel(fastmath=STEADY)
+    def part_collider_paths(
+        _, paths: ItemPaths, items: Items, contacts: Contacts, colliders: Colliders, depths: Depths, poses: Poses,
+        fields: MeshFields, particles: Particles, begins: Begins, state: PathState
+    ):  # fmt: skip
+        for p in range(state.count[0]):
+            for m in range(items.first[p], items.end[p]):
+                if paths.time[m] >= ONE:
+                    continue
+                state.impacts[0] += 1
+                i, k = vertices(items.points[p]), np.int64(contacts.solid[m])
+                row = np.int64(particles.origin_index[i[0]]) * len(colliders)
+                kind, size, after = colliders.kind[k], colliders.size[k], poses.after[row + k]
+                starts, ends = paths_in(poses.before[row + k], after, particles, begins, i)
+                radius = least_of(begins.radius, i)
+                time = radius - radius + np.float32(paths.time[m])
+                zero = radius - radius
+                points = along(starts, ends, (zero, zero, zero), identity(zero), time)
+                _, weights = least_distance(
+                    distance_and_normal, kind, size, fields, points, radius + radius, depths.allowed[k], zero
+                )
+                at = blend(weights, points[0], points[1], points[2])
+                value, n = distance_and_normal(kind, at, size, fields)
+                end = blend(weights, ends[0], ends[1], ends[2])
+                first, _ = least_distance(distance_and_normal, kind, size, fields, starts, radius, zero, zero)
+                depth = min(radius, first) - (dot(n, sub(end, at)) + value)
+                part = vertex_weights(weights, i)
+                w = inverse_mass_at(particles.x, i, part)
+                if depth > ZERO and w > ZERO:
+                    shift = rotate_vector(after, scale(n, depth / w))
+                    add_share(particles.x, i[0], particles.x[i[0], 3] * part[0], shift)
+                    add_share(particles.x, i[1], particles.x[i[1], 3] * part[1], shift)
+                    add_share(particles.x, i[2], particles.x[i[2], 3] * part[2], shift)
+
+    return part_collider_paths
+
+
+@kernel
+def join_paths(
+    _, paths: ItemPaths, items: Items, contacts: Contacts, zones: Zones, state: PathState, first: int
+):  # fmt: skip
+    """Join the particles of items whose paths meet colliders with these; `first` is the node of the first one."""
+    for p in range(state.count[0]):
+        for m in range(items.first[p], items.end[p]):
+            if paths.time[m] < ONE:
+                state.impacts[0] += 1
+                i = vertices(items.points[p])
+                for c in range(3):
+                    corner = i[0] if c == 0 else (i[1] if c == 1 else i[2])
+                    join(zones, corner, first + np.int64(contacts.solid[m]), paths.time[m])

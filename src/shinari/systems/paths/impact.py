@@ -1,0 +1,163 @@
+"""Time of impact of a triangle, segment or point with a solid.
+
+Additive conservative advancement as in `shinari.systems.surface_contact.crossing` (Li, Kaufman and Jiang 2021,
+algorithm 1): relative to the origin of the frame of the solid the corners go straight from where they begin to where
+they end, while the solid turns. No point of the triangle goes farther than the corner that goes farthest, and no point
+of the solid than the rotation times its distance from the origin.
+
+The least distance is bounded from below by bisecting the triangle: a solid is no nearer to a part of it than its
+distance from the centroid less the extent of the part; a convex solid lies behind the plane that touches it where it is
+nearest to the centroid.
+"""
+
+import numpy as np
+
+from shinari.compute import scratch
+from shinari.maths.function import steady
+from shinari.maths.poses import to_local
+from shinari.maths.quaternion import exponential, rotate_back
+from shinari.maths.vec3 import ONE, add, dot, norm, scale, sub
+from shinari.shapes.registry import LAST_CONVEX
+from shinari.systems.colliders.elements import blend, longest_path
+
+# A path is safe when it keeps this part of the radius all along, or nearly its distance where that is less already.
+KEPT, NEARLY = np.float32(0.2), np.float32(0.9)
+# A distance is known when its bounds differ by less than this part; so many parts of a triangle are looked at.
+CLOSE, MOST, DEPTH = np.float32(0.15), 2000, 40
+# Parts of the distance: the path ends when the rest is less than the first; a step takes the second.
+NEARER, FARTHER = np.float32(0.1), np.float32(0.9)
+STEPS = 80
+# Nearer than this part of the radius an object counts as inside already: it has no side.
+TANGLED = np.float32(1e-4)
+HALF = np.float32(0.5)
+
+
+@steady
+def least_distance(distance_and_normal, kind, s, fields, points, enough, allowed, too_near):
+    """A lower bound of the distance of a triangle from a solid, and the weights of about the nearest point.
+
+    Args:
+        distance_and_normal: The function of the shapes.
+        kind: Kind of the solid.
+        s: Its numbers.
+        fields: Distance fields of meshes.
+        points: Corners of the triangle in the axes of the solid [m].
+        enough: Distance [m] above which it does not matter.
+        allowed: How deep it may enter [m]: the distance is that from the solid less so much.
+        too_near: Distance [m] at which the search ends, since no less matters: 0, where the triangle enters the solid,
+            or more.
+
+    Returns:
+        The bound [m], at most `CLOSE` less than the distance, where that is above `too_near`; else `too_near` at most.
+    """
+    a, b, c = points
+    zero = a[0] - a[0]
+    one = zero + ONE
+    third = one / (one + one + one)
+    stack = scratch((DEPTH, 9), zero)
+    for k in range(9):
+        stack[0, k] = one if k % 4 == 0 else zero
+    depth, looks = 1, 0
+    best, low, nearest = zero + np.float32(1e30), zero + np.float32(1e30), (third, third, third)
+    while depth > 0 and best > too_near:
+        depth -= 1
+        u = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        v = stack[depth, 3], stack[depth, 4], stack[depth, 5]
+        w = stack[depth, 6], stack[depth, 7], stack[depth, 8]
+        p, q, r = blend(u, a, b, c), blend(v, a, b, c), blend(w, a, b, c)
+        x = scale(add(p, add(q, r)), third)
+        value, n = distance_and_normal(kind, x, s, fields)
+        value = value + allowed
+        looks += 1
+        if value < best:
+            best, nearest = value, scale(add(u, add(v, w)), third)
+        bound = value - max(norm(sub(p, x)), max(norm(sub(q, x)), norm(sub(r, x))))
+        if kind <= LAST_CONVEX:
+            plane = value + min(dot(n, sub(p, x)), min(dot(n, sub(q, x)), dot(n, sub(r, x))))
+            bound = max(bound, plane)
+        if bound >= enough or bound >= (ONE - CLOSE) * best or looks >= MOST or depth + 2 > DEPTH:
+            # where the search ends early the nearest point found has to do
+            bound = bound if looks < MOST else max(bound, HALF * best)
+            low = min(low, bound)
+            continue
+        pq, qr, rp = norm(sub(p, q)), norm(sub(q, r)), norm(sub(r, p))
+        if qr > pq and qr >= rp:
+            u, v, w = v, w, u
+        elif rp > pq and rp > qr:
+            u, v, w = w, u, v
+        middle = scale(add(u, v), HALF)
+        for k in range(2):
+            first, second = (u, middle) if k == 0 else (middle, v)
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = first
+            stack[depth, 3], stack[depth, 4], stack[depth, 5] = second
+            stack[depth, 6], stack[depth, 7], stack[depth, 8] = w
+            depth += 1
+    return min(low, best), nearest
+
+
+@steady
+def along(begins, ends, turn, pose, time):
+    """Corners in the axes of the solid at a time on their paths.
+
+    Args:
+        begins: Where they begin in the axes of the frame at the start, relative to its origin [m].
+        ends: Where they end, relative to the origin at the end, in the same axes [m].
+        turn: Rotation vector of the frame in these axes [rad].
+        pose: Pose of the solid in the frame.
+        time: Part of the substep.
+    """
+    rest = ONE - time
+    q = exponential(scale(turn, time))
+    return (
+        to_local(pose, rotate_back(q, add(scale(begins[0], rest), scale(ends[0], time)))),
+        to_local(pose, rotate_back(q, add(scale(begins[1], rest), scale(ends[1], time)))),
+        to_local(pose, rotate_back(q, add(scale(begins[2], rest), scale(ends[2], time)))),
+    )
+
+
+@steady
+def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, allowed):
+    """Time of impact of a triangle with a solid that is fixed to a frame, 1 when there is none.
+
+    Args:
+        distance_and_normal: The function of the shapes.
+        solid: Kind of the solid, its numbers, and how far a point of it can be from the origin of the frame [m].
+        fields: Distance fields of meshes.
+        paths: `begins` and `ends`, see `along`.
+        turn: Rotation vector, see `along`.
+        pose: Pose of the solid in the frame.
+        radius: Distance that the triangle is to keep [m].
+        allowed: How deep it may enter on its path [m].
+
+    Returns:
+        The last time known to be safe, so that a path that ends there is; 1 for what begins inside.
+    """
+    begins, ends = paths
+    kind, s, reach = solid
+    fastest = longest_path(ends, begins) + norm(turn) * reach
+    zero = fastest - fastest
+    # no point goes farther than half the path from where it is in the middle of it
+    points = along(begins, ends, turn, pose, zero + HALF)
+    enough = KEPT * (radius + allowed) + HALF * fastest
+    distance, _ = least_distance(distance_and_normal, kind, s, fields, points, enough, allowed, enough)
+    if distance > enough:
+        return zero + ONE
+    points = along(begins, ends, turn, pose, zero)
+    enough = KEPT * (radius + allowed) + fastest / FARTHER
+    distance, _ = least_distance(distance_and_normal, kind, s, fields, points, enough, allowed, zero)
+    least = min(KEPT * (radius + allowed), NEARLY * distance)
+    if distance <= TANGLED * radius or distance - least > fastest:
+        return zero + ONE
+    stop = NEARER * (distance - least)
+    time = safe = zero
+    for _ in range(STEPS):
+        safe = time
+        time = time + FARTHER * (distance - least) / fastest
+        if time >= ONE:
+            return zero + ONE
+        points = along(begins, ends, turn, pose, time)
+        rest = least + (ONE - time) * fastest / FARTHER
+        distance, _ = least_distance(distance_and_normal, kind, s, fields, points, rest, allowed, zero)
+        if distance - least < stop:
+            break
+    return safe

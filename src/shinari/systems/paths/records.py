@@ -1,0 +1,61 @@
+"""Records of the certificate of all paths of a substep."""
+
+import numpy as np
+
+from shinari.compute import Field, Record, real
+
+
+class PathState(Record):
+    """One row: the state of the certificate in a substep, and what it did in the step."""
+
+    hit = Field(np.int64, doc="whether paths meet that can be pushed apart")
+    solid = Field(np.int64, doc="whether paths of bodies meet, which move as one at once")
+    turn = Field(np.int64)
+    part = Field(np.int64, doc="whether they are pushed apart in this turn")
+    join = Field(np.int64, doc="whether they move as one in this turn")
+    clear = Field(np.int64, doc="whether none meet, or nothing more is tried")
+    joined = Field(np.int64, doc="whether there are zones in this substep")
+    changed = Field(np.int64, doc="whether the last turns have moved something")
+    settled = Field(np.int64, doc="whether nothing has moved since the pairs were found")
+    longest = Field(np.float64, unit="m", doc="longest displacement of a particle in the substep")
+    count = Field(np.int64, doc="rows of the list that is looked at")
+    substep = Field(np.float64, unit="s")
+    impacts = Field(np.int64, doc="paths that met in this step, and were mended")
+    zones = Field(np.int64, doc="turns in this step in which objects had to move as one")
+    unresolved = Field(np.int64, doc="substeps in this step after which paths still met")
+
+
+class Begins(Record):
+    """Where the particles are when a substep begins, N rows."""
+
+    x = Field(real, 3, unit="m", doc="position relative to their origin")
+    radius = Field(real, unit="m", doc="distance that it keeps")
+    covered = Field(np.bool_, doc="whether it is a corner of triangles or segments that keep a distance")
+
+
+class Lengths(Record):
+    """One row for each block of particles."""
+
+    longest = Field(real, unit="m", doc="longest displacement")
+
+
+class ItemPaths(Record):
+    """Paths of the contacts of a list of pairs."""
+
+    time = Field(np.float64, doc="time of impact in the substep; 1 where it is safe")
+
+
+class Zones(Record):
+    """Particles, frames and colliders that move as one, N + F + K rows; sums stand at the first node of a zone."""
+
+    name = Field(np.int64, doc="first node of its zone")
+    size = Field(np.int64, doc="nodes of the zone")
+    time = Field(np.float64, doc="time from which on it moves as one")
+    anchor = Field(np.int64, doc="node that does not give way, or -1")
+    reach = Field(np.float64, unit="m", doc="displacement of the anchor")
+    mass = Field(np.float64, unit="kg", doc="its mass")
+    centre = Field(np.float64, 3, unit="m", doc="centre of mass at that time")
+    mean = Field(np.float64, 3, unit="m", doc="mean displacement from then on")
+    spin = Field(np.float64, 3, unit="kg m^2", doc="angular momentum of the displacements about the centre")
+    inertia = Field(np.float64, 6, unit="kg m^2", doc="xx yy zz yz xz xy about the centre")
+    angle = Field(np.float64, 3, unit="rad", doc="rotation vector from then on")

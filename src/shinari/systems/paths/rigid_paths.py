@@ -1,0 +1,313 @@
+"""Paths of bodies against bodies and colliders.
+
+The gap of two shapes changes by no more than what their points move relative to each other, and between convex shapes
+by no more than what they move along the normal of their nearest points and by their rotation. Shapes may overlap by a
+part of the thickness of the thinner one, which the solver mends; the paths are certified not to go deeper, so that
+nothing comes out on the other side.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from shinari.collision.narrow.convex import Shapes
+from shinari.collision.narrow.faces import ROOM
+from shinari.collision.narrow.features import Features, features_of
+from shinari.collision.narrow.field_points import POOL, mesh_points
+from shinari.collision.narrow.fields import BodyFields
+from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
+from shinari.collision.narrow.pose_records import Poses
+from shinari.collision.narrow.round import ball_manifold, capsules_manifold
+from shinari.collision.narrow.rows import GAP, NORMAL, WIDTH
+from shinari.compute import Field, Program, Record, kernel, scratch
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.quaternion import rotation_rows
+from shinari.maths.vec3 import ONE, ZERO, dot, norm, sub
+from shinari.shapes.hull import ConvexHull
+from shinari.shapes.kernels.dispatch import for_kinds
+from shinari.shapes.mesh import Mesh
+from shinari.shapes.sphere import SPHERE
+from shinari.systems.paths.certifier import Certificate
+from shinari.systems.paths.records import PathState, Zones
+from shinari.systems.paths.zones import between, join, turned_part
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
+from shinari.systems.rigid.contact.margins import Detection
+from shinari.systems.rigid.contact.pairs import BALLS, BOXES, CAPSULES, CONVEX, MESHES, SLOT_GAP, Pairs, multiplied
+from shinari.systems.rigid.contact.table import kinds_of
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.integration import rotation_vector_between
+from shinari.systems.rigid.system import RigidBodySystem
+
+# Shapes may overlap by this part of the thickness of the thinner one.
+DEPTH = 0.25
+# The least extent of its box bounds the thickness of a hull or a mesh only roughly: so much of it is taken.
+ROUGH = 0.3
+# Parts of the rest that are kept, that end the search, and that a step takes.
+KEPT, NEARER, FARTHER = 0.2, 0.1, 0.9
+STEPS = 60
+
+
+class RigidPairs(Record):
+    """Paths of the pairs of shapes, as in `shinari.systems.rigid.contact.pairs.Pairs`."""
+
+    time = Field(np.float64, doc="time of impact in the substep; 1 where it is safe")
+    near = Field(np.bool_, doc="whether its displacements may bring it too deep")
+
+
+class Thickness(Record):
+    """Thickness of the collision shapes."""
+
+    least = Field(np.float64, unit="m", doc="a lower bound of it; infinite without an end")
+
+
+class RigidGate(Record):
+    """One row."""
+
+    open = Field(np.int64, doc="whether a pair is looked at")
+
+
+class RigidPaths:
+    """Certifies the paths of bodies against each other and against colliders.
+
+    Args:
+        certificate: What all certifiers share.
+        bodies: The bodies.
+    """
+
+    def __init__(self, certificate: Certificate, bodies: RigidBodySystem) -> None:
+        self._certificate = certificate
+        shapes = bodies.collision_shapes
+        contacts = bodies.equations.contacts
+        self._shapes, self._pairs, self._detection = shapes, contacts.pairs, contacts.detection
+        self._paths, self._gate = RigidPairs.zeros(0), RigidGate.zeros(1)
+        self._poses = Poses.zeros(len(shapes))
+        self._thickness = Thickness(least=thicknesses(shapes))
+        self._features: Features | None = None
+        self._kinds = set(kinds_of(shapes))
+
+    def record_pairs(self, p: Program) -> None:
+        """Record that the pairs are marked whose displacements are long."""
+        p.require(self._paths, (self._detection.pairs, 0))
+
+    def record_times(self, p: Program) -> None:
+        """Record that the times of impact are found."""
+        c, arrays, count = self._certificate, self._shapes.arrays, (self._detection.pairs, 0)
+        moving = (c.frames,)
+        p.copy(0, (self._gate.open, 0))
+        p.launch(
+            screen_pair, self._paths, self._pairs, arrays, self._thickness, *moving, self._gate, count=count, grain=256
+        )
+        shapes = self._shapes.shapes
+        with p.when((self._gate.open, 0)):
+            for kind in sorted(self._kinds & set(FINDERS)):
+                finder = for_kinds(FINDERS[kind], {int(each) for each in shapes.kind})
+                p.serial(
+                    finder, self._paths, self._pairs, self._detection, arrays, self._thickness, *moving, self._poses,
+                    c.state, shapes,
+                )  # fmt: skip
+            if MESHES in self._kinds:
+                self._features = features_of(self._shapes.meshes) if self._features is None else self._features
+                finder = for_kinds(find_mesh_times, {int(each) for each in shapes.kind})
+                p.serial(
+                    finder, self._paths, self._pairs, self._detection, arrays, self._thickness, *moving, self._poses,
+                    c.state, shapes, self._features, self._shapes.fields,
+                )  # fmt: skip
+
+    def record_part(self, p: Program) -> None:
+        """Nothing is pushed apart: the solver of the bodies has done that."""
+
+    def record_join(self, p: Program) -> None:
+        """Record that bodies whose paths meet are joined."""
+        c = self._certificate
+        with p.when((self._gate.open, 0)):
+            p.serial(
+                join_frames, self._paths, self._pairs, self._detection, self._shapes.arrays, c.zones, c.state,
+                c.first_frame,
+            )  # fmt: skip
+
+
+def thicknesses(shapes: CollisionShapes) -> np.ndarray:
+    """A lower bound of the thickness of each collision shape [m], (G,)."""
+    extents = (shapes.arrays.high - shapes.arrays.low).min(axis=1)
+    rough = np.array([isinstance(solid, ConvexHull | Mesh) for solid in shapes.solids], bool)
+    return np.where(rough, ROUGH * extents, extents)
+
+
+@steady
+def spin_reach(collision_shapes, g, sphere):
+    """How far a point of a shape is moved by a turn of its frame at most, for each radian [m]."""
+    if sphere:
+        return norm((collision_shapes.local[g, 9], collision_shapes.local[g, 10], collision_shapes.local[g, 11]))
+    return collision_shapes.radius[g]
+
+
+@steady
+def turn_of(frames, f):
+    """Rotation of a frame in the substep [rad]."""
+    return norm(rotation_vector_between(frames.begin_q[f], frames.q[f]))
+
+
+@kernel(fastmath=STEADY)
+def screen_pair(
+    p, paths: RigidPairs, pairs: Pairs, collision_shapes: CollisionShapeArrays, thickness: Thickness, frames: Frames,
+    gate: RigidGate
+):  # fmt: skip
+    """Mark a pair whose displacements may bring it too deep. All that are marked write the same flag."""
+    a, b = pairs.collision_shapes[p]
+    f, e = collision_shapes.frame[a], collision_shapes.frame[b]
+    paths.time[p], paths.near[p] = 1.0, False
+    allowed = DEPTH * min(thickness.least[a], thickness.least[b])
+    if not (frames.active[f] or frames.active[e]) or not (allowed < np.inf):
+        return
+    gap = pairs.reach[p]
+    for k in range(pairs.count[p]):
+        gap = min(gap, pairs.slots[p, k, SLOT_GAP])
+    move = norm(sub(sub(frames.x[f], frames.begin_x[f]), sub(frames.x[e], frames.begin_x[e])))
+    move += turn_of(frames, f) * min(collision_shapes.radius[a], 1e9)
+    move += turn_of(frames, e) * min(collision_shapes.radius[b], 1e9)
+    if move > (ONE - KEPT) * max(gap + allowed, ZERO) and gap > -allowed:
+        paths.near[p] = True
+        gate.open[0] = 1
+
+
+@steady
+def set_pose_at(poses, collision_shapes, frames, g, time):
+    """Write the pose of a shape at a time in the substep."""
+    f = collision_shapes.frame[g]
+    m0, m1, m2 = rotation_rows(turned_part(frames.begin_q[f], frames.q[f], time))
+    x = between(frames.begin_x[f], frames.x[f], time)
+    pose = m0[0], m0[1], m0[2], m1[0], m1[1], m1[2], m2[0], m2[1], m2[2], x[0], x[1], x[2]
+    poses.pose[g] = multiplied(pose, collision_shapes.local[g])
+
+
+@steady
+def lowest_row(rows, count, none):
+    """Least gap of the points of a manifold, or `none`, and the normal there."""
+    gap, n = none, (0.0, 0.0, 0.0)
+    for i in range(count):
+        if rows[i, GAP] < gap:
+            gap, n = rows[i, GAP], (rows[i, NORMAL], rows[i, NORMAL + 1], rows[i, NORMAL + 2])
+    return gap, n
+
+
+@steady
+def bounds_of(a, b, collision_shapes, shapes, frames):
+    """Relative displacement of two shapes without their turns, and how far these move a point at most [m]."""
+    f, e = collision_shapes.frame[a], collision_shapes.frame[b]
+    move = sub(sub(frames.x[f], frames.begin_x[f]), sub(frames.x[e], frames.begin_x[e]))
+    spin = turn_of(frames, f) * spin_reach(collision_shapes, a, shapes.kind[a] == SPHERE)
+    spin += turn_of(frames, e) * spin_reach(collision_shapes, b, shapes.kind[b] == SPHERE)
+    return move, spin
+
+
+def _finder(wanted: int, manifold: Any, name: str) -> Any:
+    """Kernel that finds the times of impact of the marked pairs of a kind."""
+
+    def find(
+        _, paths: RigidPairs, pairs: Pairs, detection: Detection, collision_shapes: CollisionShapeArrays,
+        thickness: Thickness, frames: Frames, poses: Poses, state: PathState, shapes: Shapes
+    ):  # fmt: skip
+        """Times of impact of the marked pairs of the kind."""
+        for p in range(detection.pairs[0]):
+            if not paths.near[p] or pairs.kind[p] != wanted:
+                continue
+            a, b = pairs.collision_shapes[p]
+            rows = scratch((ROOM, WIDTH), 0.0)
+            swapped = shapes.kind[a] > shapes.kind[b]
+            first, second = (b, a) if swapped else (a, b)
+            allowed = DEPTH * min(thickness.least[a], thickness.least[b])
+            move, spin = bounds_of(a, b, collision_shapes, shapes, frames)
+            fastest = norm(move) + spin
+            time, safe, least, stop = 0.0, 0.0, 0.0, 0.0
+            for step in range(STEPS):
+                set_pose_at(poses, collision_shapes, frames, a, time)
+                set_pose_at(poses, collision_shapes, frames, b, time)
+                margin = 1.05 * fastest + allowed
+                count = manifold(shapes, poses, first, second, margin, rows)
+                gap, n = lowest_row(rows, count, margin)
+                depth = gap + allowed
+                if step == 0:
+                    least = KEPT * min(allowed, depth)
+                    stop = NEARER * (min(allowed, depth) - least)
+                    if depth <= ZERO:
+                        safe = 1.0
+                        break
+                elif depth - least < stop:
+                    break
+                safe = time
+                closing = dot(n, move) if swapped else -dot(n, move)
+                closing = fastest if count == 0 else max(closing, 0.0) + spin
+                time += FARTHER * (depth - least) / closing if closing > ZERO else 1.0
+                if time >= ONE:
+                    safe = 1.0
+                    break
+            paths.time[p] = safe
+            if safe < ONE:
+                state.solid[0] = 1
+
+    find.__name__ = name
+    return kernel(find, fastmath=STEADY)
+
+
+FINDERS = {
+    BALLS: _finder(BALLS, ball_manifold, "find_ball_times"),
+    CAPSULES: _finder(CAPSULES, capsules_manifold, "find_capsule_times"),
+    BOXES: _finder(BOXES, boxes_manifold, "find_box_times"),
+    CONVEX: _finder(CONVEX, convex_manifold, "find_convex_times"),
+}
+"""Kernels by the kind of pair; half spaces have no other side."""
+
+
+@kernel(fastmath=STEADY)
+def find_mesh_times(
+    _, paths: RigidPairs, pairs: Pairs, detection: Detection, collision_shapes: CollisionShapeArrays,
+    thickness: Thickness, frames: Frames, poses: Poses, state: PathState, shapes: Shapes,
+    features: Features, fields: BodyFields
+):  # fmt: skip
+    """Times of impact of the marked pairs of which one is a mesh."""
+    for p in range(detection.pairs[0]):
+        if not paths.near[p] or pairs.kind[p] != MESHES:
+            continue
+        a, b = pairs.collision_shapes[p]
+        pool = scratch((POOL, WIDTH), 0.0)
+        allowed = DEPTH * min(thickness.least[a], thickness.least[b])
+        move, spin = bounds_of(a, b, collision_shapes, shapes, frames)
+        fastest = norm(move) + spin
+        time, safe, least, stop = 0.0, 0.0, 0.0, 0.0
+        for step in range(STEPS):
+            set_pose_at(poses, collision_shapes, frames, a, time)
+            set_pose_at(poses, collision_shapes, frames, b, time)
+            margin = (ONE - time) * fastest + allowed
+            count = mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool)
+            gap, _n = lowest_row(pool, count, margin)
+            depth = gap + allowed
+            if step == 0:
+                least = KEPT * min(allowed, depth)
+                stop = NEARER * (min(allowed, depth) - least)
+                if depth <= ZERO:
+                    safe = 1.0
+                    break
+            elif depth - least < stop:
+                break
+            safe = time
+            time += FARTHER * (depth - least) / fastest if fastest > ZERO else 1.0
+            if time >= ONE:
+                safe = 1.0
+                break
+        paths.time[p] = safe
+        if safe < ONE:
+            state.solid[0] = 1
+
+
+@kernel
+def join_frames(
+    _, paths: RigidPairs, pairs: Pairs, detection: Detection, collision_shapes: CollisionShapeArrays, zones: Zones,
+    state: PathState, first: int
+):  # fmt: skip
+    """Join the frames of pairs whose paths meet."""
+    for p in range(detection.pairs[0]):
+        if paths.time[p] < ONE:
+            state.impacts[0] += 1
+            a, b = pairs.collision_shapes[p]
+            join(zones, first + collision_shapes.frame[a], first + collision_shapes.frame[b], paths.time[p])

@@ -1,0 +1,1 @@
+"""Pulls apart sheets and closed surfaces that intersect."""

@@ -1,0 +1,223 @@
+"""Where each crossing is to be pulled.
+
+A contour that separates a region from one of its surfaces vanishes when this region is drawn through the other surface.
+Of all regions at a contour the smallest is chosen. Out of a closed surface everything is drawn along its normals. A
+contour that separates nothing and ends at a boundary of A and at one of B, like two cards that are slotted into each
+other, is shortened: they are drawn apart along it (Volino and Magnenat-Thalmann 2006, Resolving surface collisions
+through intersection contour minimization). Two edges that have gone past each other pierce triangles twice: what lies
+between is drawn back.
+"""
+
+import numpy as np
+
+from shinari.compute import convert, kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, neg, norm, scale, sub
+from shinari.model.particles import Particles
+from shinari.systems.surface_contact.records import Frames
+from shinari.systems.surface_contact.rows import relative, shift
+from shinari.systems.untangling.records import Contours, Crossings, SheetEdges, SheetPoints, SheetTriangles, TangleState
+from shinari.systems.untangling.regions import NONE
+from shinari.systems.untangling.search import place_of
+
+
+@steady
+def separated(e, edges, points):
+    """Regions at both ends of an edge, and whether it joins two of which none is a mere end of a contour."""
+    i, j = np.int64(edges.points[e, 0]), np.int64(edges.points[e, 1])
+    a, b = points.region[i], points.region[j]
+    return a, b, a != b and not (points.blocked[i] or points.blocked[j])
+
+
+@steady
+def smaller(a, b, points):
+    """The smaller one of two regions."""
+    less = points.size[a] < points.size[b] or (points.size[a] == points.size[b] and a < b)
+    return a if less else b
+
+
+@steady
+def is_closed(e, edges, triangles):
+    """Sign of the normals outwards of the closed surface of an edge, else 0."""
+    return triangles.outward[edges.face[e, 0]]
+
+
+@kernel
+def measure_contours(
+    _, state: TangleState, crossings: Crossings, contours: Contours, edges: SheetEdges, points: SheetPoints,
+    particles: Particles, frames: Frames
+):  # fmt: skip
+    """The smallest region that each contour separates from each of both surfaces, and where it ends at boundaries."""
+    for c in range(state.crossings[0]):
+        first, side, e = contours.first[c], contours.swapped[c], crossings.edge[c]
+        a, b, apart = separated(e, edges, points)
+        if apart:
+            region = smaller(a, b, points)
+            if points.size[region] < contours.small[first, side]:
+                contours.small[first, side], contours.region[first, side] = points.size[region], region
+        if edges.face[e, 1] == NONE:
+            p, _ = place_of(particles, frames, np.int64(edges.points[e, 0]))
+            q, _ = place_of(particles, frames, np.int64(edges.points[e, 1]))
+            at, sign = np.float64(crossings.place[c]), 1.0 if side == 1 else -1.0
+            contours.ends[first, side] += 1
+            for k in range(3):
+                x = (1.0 - at) * np.float64(p[k]) + at * np.float64(q[k])
+                contours.along[first, k] += sign * x
+
+
+@steady
+def triangle_normal(t, triangles, particles, frames):
+    """Unit normal of a triangle."""
+    i, j, k = triangles.points[t]
+    origin_indices, origins, x = particles.origin_index, frames.origin, particles.x
+    b = relative(x, i, j, shift(origin_indices, origins, i, j))
+    c = relative(x, i, k, shift(origin_indices, origins, i, k))
+    return direction_and_length(cross(b, c))[0]
+
+
+@steady
+def edge_normal(e, edges, triangles, particles, frames):
+    """Unit normal of a surface at an edge, on one of its sides."""
+    n = triangle_normal(edges.face[e, 0], triangles, particles, frames)
+    if edges.face[e, 1] != NONE:
+        m = triangle_normal(edges.face[e, 1], triangles, particles, frames)
+        n = direction_and_length(add(n, m if dot(n, m) > ZERO else neg(m)))[0]
+    return n
+
+
+@steady
+def towards(region, t, triangles, points, particles, frames):
+    """Vector in a triangle from its corners outside of a region to those in it; zero where there are none of both."""
+    i = np.int64(triangles.points[t, 0])
+    origin_indices, origins, x = particles.origin_index, frames.origin, particles.x
+    zero = x[i, 3] - x[i, 3]
+    within, without, count = (zero, zero, zero), (zero, zero, zero), 0
+    for k in range(3):
+        j = np.int64(triangles.points[t, k])
+        at = relative(x, i, j, shift(origin_indices, origins, i, j))
+        if points.region[j] == region:
+            within, count = add(within, at), count + 1
+        else:
+            without = add(without, at)
+    if count == 1:
+        without = scale(without, ONE / np.float32(2.0))
+    elif count == 2:
+        within = scale(within, ONE / np.float32(2.0))
+    both = count == 1 or count == 2
+    return sub(within, without) if both else (zero, zero, zero)
+
+
+@steady
+def oppose(points, region, number):
+    """A region is drawn out of an object."""
+    points.opponents[region] |= np.uint64(1) << np.uint64(number % 64)
+
+
+@steady
+def mark_near(c, crossings, edges, triangles, points):
+    """Mark the particles of an edge and the triangle that it pierces."""
+    for k in range(2):
+        points.near[edges.points[crossings.edge[c], k]] = True
+    for k in range(3):
+        points.near[triangles.points[crossings.triangle[c], k]] = True
+
+
+@steady
+def outer_end(c, state, crossings, contours):
+    """Of an edge that goes through a contour and back: 1 where its first end is outside next to a crossing, else -1.
+
+    0 for an edge that does not come back. Crossings of an edge stand next to each other.
+    """
+    e, first, count, before = crossings.edge[c], contours.first[c], 0, 0
+    start = c
+    while start > 0 and crossings.edge[start - 1] == e:
+        start -= 1
+    while start < state.crossings[0] and crossings.edge[start] == e:
+        if contours.first[start] == first:
+            count += 1
+            before += 1 if crossings.place[start] < crossings.place[c] else 0
+        start += 1
+    zero = ZERO * crossings.place[c]
+    return zero if count % 2 == 1 else (zero + ONE if before % 2 == 0 else zero - ONE)
+
+
+@steady
+def draw_edge(c, region, state, crossings, contours, edges, triangles, points, particles, frames):
+    """Draw the end of an edge that lies in a region through the triangle."""
+    e, t = crossings.edge[c], crossings.triangle[c]
+    a, b, apart = separated(e, edges, points)
+    if apart:
+        end = a if a == region else (b if b == region else smaller(a, b, points))
+        # from the side of this end to the other one
+        sign = -crossings.above[c] if end == a else crossings.above[c]
+        crossings.push[c] = scale(triangle_normal(t, triangles, particles, frames), sign)
+        oppose(points, end, triangles.object_index[t])
+    else:
+        sign = crossings.above[c] * outer_end(c, state, crossings, contours)
+        crossings.push[c] = scale(triangle_normal(t, triangles, particles, frames), sign)
+
+
+@steady
+def leave_closed(c, crossings, edges, triangles, points, particles, frames):
+    """Draw the edge and the triangle of a crossing out of the closed surface that one of them belongs to."""
+    e, t = crossings.edge[c], crossings.triangle[c]
+    outward = triangles.outward[t]
+    if outward != ZERO:
+        crossings.push[c] = scale(triangle_normal(t, triangles, particles, frames), outward)
+        inner = 1 if crossings.above[c] * outward > ZERO else 0
+        oppose(points, points.region[edges.points[e, inner]], triangles.object_index[t])
+        return
+    n = triangle_normal(edges.face[e, 0], triangles, particles, frames)
+    if edges.face[e, 1] != NONE:
+        n = add(n, triangle_normal(edges.face[e, 1], triangles, particles, frames))
+    crossings.push[c] = scale(direction_and_length(n)[0], -is_closed(e, edges, triangles))
+    a, b, apart = separated(e, edges, points)
+    if apart:
+        oppose(points, smaller(a, b, points), triangles.object_index[t])
+    else:
+        mark_near(c, crossings, edges, triangles, points)
+
+
+@steady
+def draw_triangle(c, region, crossings, edges, triangles, points, particles, frames):
+    """Draw the corners of a triangle that lie in a region past the edge that pierces it."""
+    e = crossings.edge[c]
+    m = towards(region, crossings.triangle[c], triangles, points, particles, frames)
+    n = edge_normal(e, edges, triangles, particles, frames)
+    # the triangle moves against m, relative to the edge
+    crossings.push[c] = scale(n, ZERO if norm(m) == ZERO else (ONE if dot(n, m) > ZERO else -ONE))
+    oppose(points, region, edges.object_index[e])
+
+
+@steady
+def part_along(c, crossings, contours, edges, triangles, points):
+    """Draw both surfaces of a contour apart along it."""
+    d, like = contours.along[contours.first[c]], crossings.place[c]
+    n, _ = direction_and_length((convert(d[0], like), convert(d[1], like), convert(d[2], like)))
+    crossings.push[c] = n if contours.swapped[c] == 0 else neg(n)
+    mark_near(c, crossings, edges, triangles, points)
+
+
+@kernel(fastmath=STEADY)
+def choose_push(
+    _, state: TangleState, crossings: Crossings, contours: Contours, edges: SheetEdges, triangles: SheetTriangles,
+    points: SheetPoints, particles: Particles, frames: Frames
+):  # fmt: skip
+    """Direction in which the edge of each crossing goes relative to its triangle."""
+    for c in range(state.crossings[0]):
+        e, t, first = crossings.edge[c], crossings.triangle[c], contours.first[c]
+        closed = triangles.outward[t] != ZERO or is_closed(e, edges, triangles) != ZERO
+        one, other = contours.small[first, 0], contours.small[first, 1]
+        chosen = 0 if one <= other else 1
+        region = contours.region[first, chosen]
+        if closed and edges.object_index[e] != triangles.object_index[t]:
+            leave_closed(c, crossings, edges, triangles, points, particles, frames)
+        elif region != NONE and contours.swapped[c] != chosen:
+            draw_triangle(c, region, crossings, edges, triangles, points, particles, frames)
+        elif region == NONE and contours.ends[first, 0] > 0 and contours.ends[first, 1] > 0:
+            part_along(c, crossings, contours, edges, triangles, points)
+        else:
+            draw_edge(c, region, state, crossings, contours, edges, triangles, points, particles, frames)
+            if region == NONE:
+                mark_near(c, crossings, edges, triangles, points)

@@ -1,0 +1,58 @@
+"""A device whose memory is that of the process and whose kernels are those of the host.
+
+Programs, memory and copies are those of a GPU, and the arithmetic is that of the host: results have the same bits.
+"""
+
+import ctypes
+
+import numpy as np
+
+from shinari.compute.cuda.unroll import STEERING
+from shinari.compute.cuda.words import load_word
+from shinari.compute.object_files import load
+from shinari.compute.program import ENTRY
+
+
+def memory_at(address: int, count: int) -> np.ndarray:
+    return np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(address)) if count else np.zeros(0, np.uint8)
+
+
+class HostDevice:
+    """The device; it checks that nobody uses arrays that are old."""
+
+    name, checked = "host", True
+
+    def __init__(self):
+        self._memory = {}
+
+    def allocate(self, count):
+        raw = np.full(count + 64, 255, np.uint8)
+        # like a GPU's, at a multiple of what rows need
+        address = -(-raw.ctypes.data // 64) * 64
+        self._memory[address] = raw
+        return address
+
+    def free(self, address):
+        del self._memory[address]
+
+    def upload(self, address, data):
+        memory_at(address, len(data))[...] = data
+
+    def download(self, address, data):
+        data[...] = memory_at(address, len(data))
+
+    def synchronise(self):
+        pass
+
+    def compile(self, kernels):
+        load([kernel.native(precision) for kernel, precision in kernels if kernel not in STEERING])
+        return [each if each[0] in STEERING else ENTRY(each[0].native(each[1]).address) for each in kernels]
+
+    def play(self, key, launches):
+        for entry, _, _, (control, gate, table, begin, end) in launches:
+            if load_word(control) == 0 and load_word(gate) != 0:
+                if isinstance(entry, tuple):
+                    arguments = memory_at(table, 8 * len(entry[0].parameters)).view(np.int64)
+                    entry[0].python_function(0, *arguments.tolist())
+                elif load_word(begin) < load_word(end):
+                    entry(table, load_word(begin), load_word(end))

@@ -1,0 +1,153 @@
+"""A device of hardware: what is asked of the driver, by a driver of the test; and what is said where there is none."""
+
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import shinari as sn
+from shinari.compute.cuda import driver as drivers
+from shinari.compute.cuda.driver import Driver, DriverDevice
+
+
+class Recorder:
+    """A driver that remembers its calls; some of them fail.
+
+    Args:
+        failing: Status by the name of a function.
+    """
+
+    CUdevice_attribute = SimpleNamespace(
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=76
+    )
+    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL=1)
+
+    def __init__(self, **failing):
+        self.calls, self.failing = [], failing
+        self.returned = {"cuDeviceGetName": b"Test\0\0", "cuDeviceGetAttribute": 9, "cuMemAlloc": 4096}
+
+    def __getattr__(self, name):
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+
+        def call(*arguments):
+            self.calls.append(name)
+            return self.failing.get(name, 0), self.returned.get(name, name)
+
+        return call
+
+    def count(self, name):
+        return self.calls.count(name)
+
+
+class Status(int):
+    """A status with a name, as the bindings return it."""
+
+    def __new__(cls, name):
+        status = super().__new__(cls, 2)
+        status.name = name
+        return status
+
+
+def device(**failing):
+    api = Recorder(**failing)
+    return DriverDevice(Driver(api)), api
+
+
+LAUNCHES = [("entry", 2, 128, (1, 2, 3, 4, 5))] * 3
+
+
+def test_same_launches_become_one_graph() -> None:
+    there, api = device()
+    there.play("step", LAUNCHES)
+    assert api.count("cuLaunchKernel") == 3
+    there.play("step", LAUNCHES)
+    assert api.count("cuStreamBeginCapture") == api.count("cuGraphLaunch") == 1
+    for _ in range(5):
+        there.play("step", LAUNCHES)
+    assert api.count("cuGraphLaunch") == 6
+    assert api.count("cuLaunchKernel") == 6
+    there.forget("step")
+    assert api.count("cuGraphExecDestroy") == 1
+
+
+def test_launches_without_a_key_are_launched() -> None:
+    there, api = device()
+    for _ in range(3):
+        there.play(None, LAUNCHES)
+    assert api.count("cuLaunchKernel") == 9
+    assert not api.count("cuStreamBeginCapture")
+
+
+def test_a_driver_without_graphs_launches_one_by_one() -> None:
+    there, api = device(cuStreamBeginCapture=Status("CUDA_ERROR_NOT_SUPPORTED"))
+    for _ in range(3):
+        there.play("step", LAUNCHES)
+    assert api.count("cuLaunchKernel") == 9
+    assert not api.count("cuGraphLaunch")
+
+
+def test_errors_name_what_failed() -> None:
+    there, _ = device(cuMemAlloc=Status("CUDA_ERROR_OUT_OF_MEMORY"))
+    with pytest.raises(sn.MemoryLimitError, match="out of memory"):
+        there.allocate(1 << 40)
+    there, _ = device(cuStreamSynchronize=Status("CUDA_ERROR_LAUNCH_FAILED"))
+    with pytest.raises(sn.DeviceError, match="cuStreamSynchronize failed with CUDA_ERROR_LAUNCH_FAILED"):
+        there.download(4096, np.zeros(8, np.uint8))
+
+
+def test_launches_pass_the_addresses_of_their_arguments() -> None:
+    there, api = device()
+    seen = []
+    api.returned["cuLaunchKernel"] = None
+    there._driver.call = lambda name, *arguments: seen.append((name, arguments))
+    there.launch("entry", 7, 128, (10, 20))
+    name, arguments = seen[-1]
+    assert name == "cuLaunchKernel"
+    assert arguments[:8] == ("entry", 7, 1, 1, 128, 1, 1, 0)
+
+
+def test_no_device_is_told(monkeypatch) -> None:
+    def none(name):
+        return Recorder(cuInit=Status("CUDA_ERROR_NO_DEVICE"))
+
+    monkeypatch.setattr(drivers, "import_module", none)
+    with pytest.raises(sn.DeviceError, match="'cuda': no driver of an NVIDIA GPU works here"):
+        drivers.first_device()
+    hidden = Recorder()
+    hidden.returned["cuDeviceGetCount"] = 0
+    monkeypatch.setattr(drivers, "import_module", lambda name: hidden)
+    with pytest.raises(sn.DeviceError, match="finds no NVIDIA GPU"):
+        drivers.first_device()
+
+
+def test_the_extra_is_named(monkeypatch) -> None:
+    from shinari.compute.cuda import api
+
+    monkeypatch.setattr(api, "find_spec", lambda name: None)
+    with pytest.raises(sn.MissingExtraError, match=r"pip install 'shinari\[cuda\]'"):
+        api.compiler()
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_ENABLE_CUDASIM") == "1", reason="the simulator is a device")
+def test_simulations_say_what_is_missing() -> None:
+    from shinari.compute.cuda.api import device, status
+
+    try:
+        device()
+    except sn.ShinariError as error:
+        assert status().startswith("none: ")
+        scene = sn.Scene()
+        scene.add_particles([(0, 0, 0)])
+        with pytest.raises(type(error)):
+            sn.Simulation(scene, device="cuda")
+    else:
+        pytest.skip("there is a GPU")
+
+
+def test_unknown_devices_are_refused() -> None:
+    scene = sn.Scene()
+    scene.add_particles([(0, 0, 0)])
+    with pytest.raises(sn.SceneError, match="device"):
+        sn.Simulation(scene, device="tpu")

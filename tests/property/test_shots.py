@@ -1,0 +1,33 @@
+"""Nothing passes through anything: random shots, see `shots.py`. `SHINARI_SHOTS=250` tries as many of each kind."""
+
+import os
+
+import numpy as np
+import pytest
+import shots
+
+from shinari.geometry.topology import grid
+
+COUNT = int(os.environ.get("SHINARI_SHOTS", "3"))
+
+
+@pytest.mark.filterwarnings("ignore::shinari.ContactWarning")
+@pytest.mark.parametrize("number", range(COUNT))
+@pytest.mark.parametrize("kind", shots.KINDS)
+def test_nothing_passes(kind, number):
+    one = shots.shot(number, kind)
+    assert one.run() == "", one.name
+
+
+def test_what_is_beyond_a_sheet_is_known():
+    """The test of the side: a flat sheet, a bulge, and a point that came around the edge."""
+    vertices, faces = grid(shape=(9, 9), size=(2.0, 2.0))
+    flat = np.argsort(np.ptp(vertices, axis=0))
+    vertices = vertices[:, [flat[1], flat[2], flat[0]]]
+    vertices = vertices - 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
+    points = np.array([[0.11, 0.13, 0.1], [0.11, 0.13, -0.1], [1.5, 0.0, 0.1], [1.5, 0.0, -0.1]])
+    assert shots.beyond(vertices[faces], points, 1.0).tolist() == [True, False, True, False]
+    bulge = vertices + [0, 0, 1] * (1.0 - np.abs(vertices[:, :2]).max(axis=1))[:, None]
+    assert shots.beyond(bulge[faces], points, 1.0).tolist() == [False, False, True, False]
+    around = np.array([[0.0, 0.0, 1.0]] * 4)
+    assert shots.beyond(vertices[faces], points, 1.0, around).tolist() == [True, False, False, False]

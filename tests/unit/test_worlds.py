@@ -1,0 +1,374 @@
+"""Many worlds: each has the bits that it has alone, whatever the others do."""
+
+import warnings
+
+import numpy as np
+import pytest
+from late_contact_scenes import SCENES
+
+import shinari as sn
+
+STEPS = 6
+
+
+def quiet(build, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return build(*arguments, **options)
+
+
+def scene_of(name: str) -> tuple[sn.Scene, dict]:
+    return SCENES[name]()
+
+
+def same(world: sn.Simulation, alone: sn.Simulation, message: str = "") -> None:
+    """All arrays of both states have the same bits."""
+    mine, theirs = world.state.arrays(), alone.state.arrays()
+    assert mine.keys() == theirs.keys()
+    for key, values in theirs.items():
+        np.testing.assert_array_equal(mine[key], values, err_msg=f"{message} {key}")
+    assert world.state == alone.state
+
+
+@pytest.mark.parametrize("count", [1, 7, 64])
+@pytest.mark.parametrize("name", SCENES)
+def test_a_world_has_the_bits_that_it_has_alone(name, count):
+    scene, settings = scene_of(name)
+    alone = quiet(sn.Simulation, scene, threads=1, **settings)
+    worlds = quiet(sn.Worlds, scene, count, threads=2, **settings)
+    # several steps in a call, and one by one
+    for steps in (4, 1, 1):
+        quiet(alone.step, steps)
+        quiet(worlds.step, steps)
+    for k in {0, count // 2, count - 1}:
+        same(worlds.world(k), alone, f"world {k}:")
+    np.testing.assert_array_equal(worlds.state.positions[-1], alone.state.positions)
+    np.testing.assert_array_equal(worlds.state.body_positions[-1], alone.state.body_positions)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_reset_brings_back_the_start_and_leaves_others_alone(name):
+    scene, settings = scene_of(name)
+    alone = quiet(sn.Simulation, scene, threads=1, **settings)
+    worlds = quiet(sn.Worlds, scene, 3, threads=1, **settings)
+    quiet(worlds.step, STEPS)
+    kept = {k: {key: values.copy() for key, values in worlds.world(k).state.arrays().items()} for k in (0, 2)}
+    worlds.reset([False, True, False])
+    for k, arrays in kept.items():
+        for key, values in worlds.world(k).state.arrays().items():
+            np.testing.assert_array_equal(values, arrays[key], err_msg=f"world {k}: {key}")
+    np.testing.assert_array_equal(worlds.times > 0.0, [True, False, True])
+    same(worlds.world(1), alone, "after reset:")
+    # the others are half a run ahead: each goes on as it would alone
+    quiet(worlds.step, STEPS)
+    quiet(alone.step, STEPS)
+    same(worlds.world(1), alone, "world 1:")
+    quiet(alone.step, STEPS)
+    same(worlds.world(0), alone, "world 0:")
+    same(worlds.world(2), alone, "world 2:")
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_reset_brings_back_a_state_that_was_kept(name):
+    """Also one that another simulation has reached; then all worlds go on as it does."""
+    scene, settings = scene_of(name)
+    alone = quiet(sn.Simulation, scene, threads=1, **settings)
+    quiet(alone.step, 3)
+    reached = alone.state.copy()
+    worlds = quiet(sn.Worlds, scene, 3, threads=1, **settings)
+    worlds.restore(reached, mask=[0, 2])
+    worlds.keep([0, 2])
+    quiet(worlds.step, 4)
+    worlds.reset()
+    np.testing.assert_allclose(worlds.times, [alone.time, 0.0, alone.time])
+    alone.restore(reached)
+    quiet(worlds.step, STEPS)
+    quiet(alone.step, STEPS)
+    same(worlds.world(0), alone)
+    same(worlds.world(2), alone)
+
+
+def cloth_over(position=(0.0, 0.0, 0.0), gravity=-9.81, compliance=1e-6, mass=None):
+    scene = sn.Scene(gravity=(0, gravity, 0))
+    density = 0.2 if mass is None else mass / 0.09
+    cloth = scene.add_cloth(
+        sn.grid(shape=(9, 9), size=(0.3, 0.3)),
+        material=sn.ClothMaterial(density=density, thickness=0.01, stretch_compliance=compliance),
+        position=(0, 0.1, 0),
+        name="cloth",
+    )
+    scene.add_collider(sn.Sphere(0.08), position=position, name="ball")
+    return scene, cloth
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_parameters_differ_from_world_to_world(precision):
+    """Each world has the bits of a simulation of a scene that was built with its values."""
+    gravity, places = [-9.81, -3.7, -1.62], [(0, 0, 0), (0.03, 0, 0), (0, 0.01, 0.02)]
+    compliances = [1e-6, 1e-4, 1e-8]
+    scene, _ = cloth_over()
+    vary = {
+        "gravity": [(0, g, 0) for g in gravity],
+        "ball.position": places,
+        "cloth.stretch_compliance": compliances,
+    }
+    worlds = sn.Worlds(scene, 3, vary=vary, precision=precision, substeps=5)
+    worlds.step(15)
+    for k in range(3):
+        alone = sn.Simulation(
+            cloth_over(places[k], gravity[k], compliances[k])[0], precision=precision, substeps=5, threads=1
+        )
+        alone.step(15)
+        same(worlds.world(k), alone, f"world {k}:")
+    worlds.reset()
+    worlds.step(15)
+    same(worlds.world(2), alone, "again:")
+
+
+def test_masses_and_frictions_differ_from_world_to_world():
+    def box(mass, friction):
+        scene = sn.Scene()
+        scene.add_collider(sn.Plane((0, 1, 0)), friction=friction, name="floor")
+        scene.add_rigid_body(
+            sn.Box((1, 1, 1)), density=mass, position=(0, 0.5, 0), velocity=(3, 0, 0), name="box", friction=0.5
+        )
+        return scene
+
+    masses, frictions = [1000.0, 500.0], [0.5, 0.25]
+    worlds = sn.Worlds(box(1000.0, 0.5), 2, vary={"box.mass": masses, "floor.friction": frictions})
+    worlds.step(20)
+    for k in range(2):
+        alone = sn.Simulation(box(masses[k], frictions[k]), threads=1)
+        alone.step(20)
+        np.testing.assert_allclose(worlds.state.body_positions[k], alone.state.body_positions, rtol=1e-12)
+    # Coulomb with the geometric mean of both coefficients: v = v0 - friction g t
+    speed = 3.0 - np.sqrt(0.5 * np.array(frictions)) * 9.81 * worlds.times
+    np.testing.assert_allclose(worlds.state.body_velocities[:, 0, 0], speed, rtol=0.02)
+
+
+def test_what_is_written_to_the_states_acts():
+    """Free fall from heights and with speeds of each world's own: y = y0 + v t - g t (t + h) / 2."""
+    scene = sn.Scene()
+    ball = scene.add_particles([[0.0, 0.0, 0.0]], mass=1.0)
+    worlds = sn.Worlds(scene, 5, substeps=4, precision="float64")
+    heights, speeds = np.linspace(1.0, 9.0, 5), np.linspace(-2.0, 2.0, 5)
+    worlds.positions(ball)[:, 0, 1] = heights
+    worlds.velocities(ball)[:, 0, 1] = speeds
+    worlds.step(30)
+    t, h = worlds.times, worlds.settings.substep
+    np.testing.assert_allclose(
+        worlds.positions(ball)[:, 0, 1], heights + speeds * t - 9.81 * t * (t + h) / 2, rtol=1e-9
+    )
+    energy = worlds.energy()
+    assert energy.total.shape == (5,)
+    np.testing.assert_allclose(energy.kinetic, 0.5 * (speeds - 9.81 * t) ** 2, rtol=1e-9)
+    worlds.state.velocities = 0.0 * worlds.state.velocities
+    np.testing.assert_array_equal(worlds.energy().kinetic, 0.0)
+
+
+def test_motors_and_pins_are_those_of_each_world():
+    scene = sn.Scene(gravity=(0, 0, 0))
+    wheel = scene.add_rigid_body(sn.Cylinder(0.2, 0.1), density=500)
+    axle = scene.add_joint("hinge", wheel, None, anchor=(0, 0, 0), axis=(0, 1, 0))
+    worlds = sn.Worlds(scene, 4)
+    speeds = np.array([1.0, -2.0, 0.5, 3.0])
+    worlds.drive(axle, [sn.VelocityMotor(s, 1e6) for s in speeds])
+    worlds.step(5)
+    np.testing.assert_allclose(worlds.joint_coordinates([axle])[1][:, 0], speeds, rtol=1e-6)
+    worlds.drive(axle, np.array([7.0]), mask=[2])
+    worlds.step(2)
+    np.testing.assert_allclose(worlds.joint_coordinates([axle])[1][:, 0], [1.0, -2.0, 7.0, 3.0], rtol=1e-6)
+    worlds.reset([0])
+    worlds.step()
+    assert worlds.joint_coordinates([axle])[1][0, 0] == 0.0
+
+
+def test_a_change_in_one_world_leaves_the_others_alone():
+    scene, cloth = cloth_over()
+    worlds, plain = sn.Worlds(scene, 3), sn.Worlds(scene, 3)
+    worlds.step(3)
+    plain.step(3)
+    worlds.change(mask=[1], gravity=(0, 0, 0))
+    worlds.change_material(cloth, mask=[2], stretch_compliance=1e-3)
+    alone = sn.Simulation(scene, threads=1)
+    alone.step(3)
+    alone.change(gravity=(0, 0, 0))
+    for each in (worlds, plain, alone):
+        each.step(6)
+    same(worlds.world(0), plain.world(0))
+    same(worlds.world(1), alone)
+    assert worlds.world(2).material(cloth).stretch_compliance == 1e-3
+    # a reset keeps the material
+    worlds.reset([2])
+    worlds.step(9)
+    fresh = sn.Simulation(cloth_over(compliance=1e-3)[0], threads=1)
+    fresh.step(9)
+    same(worlds.world(2), fresh)
+
+
+def test_a_grab_in_one_world_leaves_the_others_alone():
+    scene, cloth = cloth_over()
+    worlds = sn.Worlds(scene, 2)
+    alone = sn.Simulation(scene, threads=1)
+    held, same_grab = worlds.world(1).grab(cloth, 40), alone.grab(cloth, 40)
+    held.target = same_grab.target = (0, 0.3, 0)
+    worlds.step(8)
+    alone.step(8)
+    same(worlds.world(1), alone)
+    assert held.active
+    assert same_grab.active
+    worlds.reset()
+    assert not held.active
+    worlds.step(8)
+    same(worlds.world(0), worlds.world(1))
+
+
+@pytest.mark.parametrize("holds", [False, True])
+@pytest.mark.parametrize("name", ["cloth on a ball", "boxes", "water"])
+def test_one_world_that_diverges_takes_no_other_down(name, holds):
+    scene, settings = scene_of(name)
+    worlds = quiet(sn.Worlds, scene, 4, on_divergence="hold" if holds else "raise", **settings)
+    alone = quiet(sn.Simulation, scene, threads=1, **settings)
+    worlds.step(2)
+    alone.step(2)
+    simulation = worlds.world(2)
+    if scene.particle_count:
+        simulation.state.velocities[0] = np.inf
+    else:
+        simulation.state.body_velocities[0] = np.inf
+    before = worlds.times[2]
+    if holds:
+        worlds.step(3)
+    else:
+        with pytest.raises(sn.DivergenceError, match="1 of 4 stopped: world 2: "):
+            worlds.step(3)
+    alone.step(3)
+    np.testing.assert_array_equal(worlds.diverged, [False, False, True, False])
+    for k in (0, 1, 3):
+        same(worlds.world(k), alone)
+    # it stands still until it is reset
+    worlds.step()
+    alone.step()
+    assert worlds.times[2] == before
+    same(worlds.world(3), alone)
+    worlds.reset(worlds.diverged)
+    assert not worlds.diverged.any()
+    worlds.step(6)
+    same(worlds.world(2), alone)
+
+
+def test_masked_steps_and_a_world_stepped_alone():
+    scene, _ = cloth_over()
+    worlds, alone = sn.Worlds(scene, 3), sn.Simulation(scene, threads=1)
+    worlds.step(4, mask=[True, False, True])
+    worlds.world(1).step(4)
+    alone.step(4)
+    for k in range(3):
+        same(worlds.world(k), alone)
+    np.testing.assert_allclose(worlds.times, 4 / 60)
+
+
+def test_far_from_their_origin_worlds_move_it_as_alone():
+    """In single precision an origin moves along after 64 m, between two steps of one call."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    scene.add_cloth(sn.grid(shape=(3, 3), size=(0.2, 0.2)))
+    worlds, alone = sn.Worlds(scene, 3), sn.Simulation(scene, threads=1)
+    for each in (worlds.state, alone.state):
+        each.velocities[..., 0] = 600.0
+    worlds.state.velocities[1] = 0.0
+    worlds.step(40)
+    alone.step(40)
+    assert abs(alone.state.origins[0, 0]) > 64.0
+    same(worlds.world(2), alone)
+    np.testing.assert_allclose(worlds.times, 40 / 60)
+
+
+def test_results_do_not_depend_on_threads():
+    scene, _ = cloth_over()
+    one, two = sn.Worlds(scene, 9, threads=1), sn.Worlds(scene, 9, threads=2)
+    for each in (one, two):
+        each.state.velocities[...] = 0.1 * np.arange(9)[:, None, None]
+        each.step(12)
+    np.testing.assert_array_equal(one.state.positions, two.state.positions)
+
+
+BAD = {
+    "count 0": ({"count": 0}, "worlds: count: must be at least 1, got 0"),
+    "negative count": ({"count": -3}, "worlds: count: must be at least 1, got -3"),
+    "count of text": ({"count": "many"}, "worlds: count: expected a whole number"),
+    "unknown path": ({"vary": {"cloth.stretch_complianec": [1, 2, 3]}}, "known are cloth.stretch_compliance"),
+    "unknown object": ({"vary": {"sheet.mass": [1, 2, 3]}}, "unknown parameter 'sheet.mass'"),
+    "too few": ({"vary": {"damping": [0.0, 1.0]}}, r"worlds: vary: damping: expected shape \(3,\), got \(2,\)"),
+    "wrong width": ({"vary": {"gravity": np.zeros((3, 2))}}, r"expected shape \(3, 3\), got \(3, 2\)"),
+    "nan": ({"vary": {"cloth.mass": [1.0, np.nan, 1.0]}}, "cloth.mass: not a finite number at index"),
+    "negative mass": ({"vary": {"cloth.mass": [1.0, -1.0, 1.0]}}, "world 1: cloth: mass: must be above 0, got -1"),
+    "bad material": ({"vary": {"cloth.friction": [0.1, 0.1, -1]}}, "world 2: cloth 'cloth'"),
+    "setting": ({"substep": 3}, "worlds: unknown setting 'substep'; known are"),
+    "on_divergence": ({"on_divergence": "ignore"}, "worlds: on_divergence: expected one of"),
+    "not a scene": ({"scene": 3}, "worlds: scene: expected a Scene"),
+    "vary of list": ({"vary": [1]}, "worlds: vary: expected a dict"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_told_in_one_line(name):
+    options, message = BAD[name]
+    options = {"scene": cloth_over()[0], "count": 3, **options}
+    with pytest.raises(sn.SceneError, match=message) as told:
+        sn.Worlds(options.pop("scene"), options.pop("count"), **options)
+    assert "\n" not in str(told.value)
+
+
+CALLS = {
+    "short mask": (lambda w: w.reset([True, False]), r"worlds: mask: expected shape \(3,\), got \(2,\)"),
+    "number out of range": (lambda w: w.reset([3]), "worlds: mask"),
+    "steps": (lambda w: w.step(-1), "worlds: count: must be at least 0"),
+    "positions": (lambda w: setattr(w.state, "positions", np.zeros((3, 4, 3))), "worlds: positions: expected numbers"),
+    "nan": (lambda w: setattr(w.state, "velocities", np.full((3, 81, 3), np.nan)), "no finite number"),
+    "world": (lambda w: w.world(3), "worlds: index: must be at most 2"),
+    "change": (lambda w: w.change(gravity=np.zeros((2, 3))), "worlds: gravity: expected shape"),
+    "unknown change": (lambda w: w.change(substeps=3), "worlds: name: expected one of 'gravity'"),
+    "material": (
+        lambda w: w.change_material("cloth", friction=[0.1, -0.2, 0.3]),
+        "world 1: ClothMaterial: friction: must be at least 0",
+    ),
+    "drive": (lambda w: w.drive("hinge", 1.0), "unknown name 'hinge'"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_bad_calls_change_nothing(name):
+    worlds = sn.Worlds(cloth_over()[0], 3)
+    worlds.step(2)
+    before = worlds.state.positions.copy()
+    call, message = CALLS[name]
+    with pytest.raises(sn.SceneError, match=message):
+        call(worlds)
+    np.testing.assert_array_equal(worlds.state.positions, before)
+    for k in range(3):
+        assert worlds.world(k).material("cloth").friction == worlds.scene.particle_objects[0].material.friction
+
+
+def test_a_scene_that_was_changed_is_refused():
+    scene, _ = cloth_over()
+    worlds = sn.Worlds(scene, 2)
+    scene.add_collider(sn.Plane((0, 1, 0), -1.0))
+    with pytest.raises(sn.SceneError, match="changed after the worlds were built"):
+        worlds.step()
+
+
+def test_an_error_of_a_function_of_the_user_leaves_all_worlds_where_they_were():
+    def motion(time):
+        if time > 0.04:
+            raise KeyError("mine")
+        return (0, 0, 0), (1, 0, 0, 0)
+
+    scene, _ = cloth_over()
+    scene.add_collider(sn.Box((0.1, 0.1, 0.1)), position=(0, -1, 0), motion=motion)
+    worlds = sn.Worlds(scene, 2)
+    worlds.step(2)
+    before = worlds.state.positions.copy()
+    with pytest.raises(KeyError, match="mine"):
+        worlds.step()
+    np.testing.assert_array_equal(worlds.state.positions, before)
+    np.testing.assert_allclose(worlds.times, 2 / 60)
