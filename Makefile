@@ -1,6 +1,7 @@
 # Two commands set everything up on a machine with Python 3.11 or newer and make:
 #   make demo   the main job: simulate a cloth from a mesh file and write the result
 #   make test   everything that CI checks
+# make blender  tests the extension for Blender with the module bpy, 400 MB
 # make fuzz SECONDS=3600 tries random scenes and wrong arguments for so long
 # make wheel  builds a wheel with compiled kernels into out/wheel
 # and make docs builds the documentation into out/docs
@@ -13,7 +14,10 @@ TEST := $(VENV)/.test-installed
 EXAMPLES := out/examples/.done
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: demo test check docs verify bench bounds fuzz clean tests wheel try-wheel contract
+# the tests of the extension in Blender as a module, where there is a wheel for this Python
+BLENDER := out/blender
+
+.PHONY: blender demo test check docs verify bench bounds fuzz clean tests wheel try-wheel contract cuda
 
 demo: $(DEMO)
 	$(BIN)/shinari demo
@@ -24,8 +28,13 @@ test: check tests
 tests: $(TEST)
 	$(RUN_EXAMPLES)
 	$(BIN)/python -m pytest -q -n 2 --bounds -m bounds tests/unit
+	$(MAKE) cuda
 	touch $(EXAMPLES)
 	$(MAKE) docs
+
+# scenes of all systems in the simulator of CUDA, which needs no GPU
+cuda: $(TEST)
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/cuda
 
 # every test with bounds checks in all kernels; the first run compiles them into out/bounds
 bounds: $(TEST)
@@ -43,8 +52,17 @@ docs: $(TEST) $(EXAMPLES)
 	@echo open out/docs/index.html
 
 $(EXAMPLES): | $(TEST)
-	$(RUN_EXAMPLES) tests/unit/test_examples.py
+	$(RUN_EXAMPLES) tests/unit/test_examples.py tests/unit/test_notebooks.py
 	touch $@
+
+blender: $(TEST)
+	test -d $(BLENDER) || $(BIN)/python -m venv $(BLENDER)
+	$(BIN)/python -c "import site; print('import site; site.addsitedir(%r)' % site.getsitepackages()[0])" \
+	    >"$$($(BLENDER)/bin/python -c 'import site; print(site.getsitepackages()[0])')/shinari.pth"
+	if $(BLENDER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: bpy \
+	    && $(BLENDER)/bin/python -c "import bpy"; then \
+	    $(BLENDER)/bin/python -m pytest -q tests/unit/test_blender_bake.py tests/unit/test_blender_import.py; \
+	else echo "skipped: there is no wheel of bpy for this Python, or it lacks a library of the system"; fi
 
 verify: $(TEST)
 	$(BIN)/shinari verify
@@ -92,4 +110,4 @@ $(TEST): $(BIN)/python pyproject.toml
 	touch $@ $(DEMO)
 
 clean:
-	rm -rf $(VENV) out .pytest_cache .ruff_cache docs/gallery docs/reference
+	rm -rf $(VENV) out .pytest_cache .ruff_cache docs/gallery docs/notebooks docs/reference
