@@ -41,7 +41,7 @@ CHANGEABLE: dict[type, tuple[str, ...]] = {
     GrainMaterial: _CONTACT,
     FluidMaterial: (
         "compressibility", "viscosity", "xsph", "vorticity", "surface_tension", "adhesion", "air_drag",
-        "ambient_density", "cohesive", "tensile_correction", "tensile_power", "tensile_distance", "friction",
+        "grain_drag", "ambient_density", "cohesive", "tensile_correction", "tensile_power", "tensile_distance", "friction",
         "restitution",
     ),
 }  # fmt: skip

@@ -78,6 +78,8 @@ class FluidMaterial:
             fluid that does not wet, 1 for one that spreads.
         air_drag: Drag coefficient of the area that the fluid shows to the air of the scene; a scene without wind has
             no air.
+        grain_drag: Factor on the drag between the fluid and the grains in it, which follows from their sizes, the
+            density and the viscosity (Dallavalle 1948, Di Felice 1994); 0: none.
         ambient_density: Density of the surrounding medium, which is not simulated [kg/m^3]; it buoys up a gas.
         cohesive: Whether pressures may be negative; else particles are never pulled together.
         tensile_correction: Part k of the pressures of two particles that pushes them apart when they are near, so that
@@ -97,6 +99,7 @@ class FluidMaterial:
     surface_tension: float = 0.0
     adhesion: float = 0.0
     air_drag: float = 0.0
+    grain_drag: float = 1.0
     ambient_density: float = 0.0
     cohesive: bool = False
     tensile_correction: float = 0.0
@@ -118,6 +121,7 @@ class FluidMaterial:
             "surface_tension": {"least": 0.0},
             "adhesion": {"least": 0.0, "most": 1.0},
             "air_drag": {"least": 0.0},
+            "grain_drag": {"least": 0.0},
             "ambient_density": {"least": 0.0},
             "tensile_correction": {"least": 0.0, "most": 0.1},
             "tensile_distance": {"above": 0.0, "most": 0.9},

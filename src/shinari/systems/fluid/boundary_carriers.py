@@ -42,6 +42,7 @@ class Carrier:
         owners: Carrier of each, (M,) uint32, ascending.
         kinds: What it is for `PointLists`, (M,).
         others: Index of each carrier in `ContactImpulses.colliders`, or particle in solver order, (O,).
+        diameters: Diameter of each point that is a grain [m], else 0, (M,); no rows where none is.
         moves: Whether points move during a step.
         gives_way: Whether the carriers move by what pushes them.
         single: Whether each point is a particle that carries itself.
@@ -51,6 +52,7 @@ class Carrier:
     owners: np.ndarray
     kinds: np.ndarray
     others: np.ndarray
+    diameters = np.zeros(0)
     moves = gives_way = single = False
 
     def begin(self, fluid: "Fluid", points: BoundaryPoints) -> bool:
@@ -230,8 +232,11 @@ class ParticleCarriers(Carrier):
 
     moves = gives_way = single = True
 
-    def __init__(self, particles: np.ndarray, kinds: np.ndarray, volumes: np.ndarray, model: Model) -> None:
-        """Take particles in solver order, (M,), their objects, and volumes in those of a particle of the fluid."""
+    def __init__(
+        self, particles: np.ndarray, kinds: np.ndarray, volumes: np.ndarray, diameters: np.ndarray, model: Model
+    ) -> None:
+        """Take particles in solver order, (M,), their objects, volumes in those of a particle of the fluid, diameters."""
+        self.diameters = diameters
         self.kinds, self.volumes, self.others = kinds, volumes, particles.astype(np.int64)
         self.owners = np.arange(len(particles), dtype=np.uint32)
         self._carriers: Carriers = Carriers.zeros(len(particles), model.real)

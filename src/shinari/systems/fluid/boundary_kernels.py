@@ -6,16 +6,32 @@
 Akinci et al. 2012, Versatile rigid-fluid coupling. The push is the gradient of the density, with the multiplier of the
 particle alone: what lies in a fluid then gets its buoyancy by virtual work, whether it is a grain or a ship. Solids
 carry the other half of the pressure of the layer that lies on them by their contacts, at half a spacing.
+
+Grains may be far smaller than the distance of the particles. The part of the push by the mean multiplier around a
+grain b, M_b = sum_i L_i W_ib / sum_i W_ib, would vanish if the sum of the kernel were the same everywhere. Between the
+particles of a lattice it is a quarter less than at them, so that some spacings below the surface that part
+holds grains between the particles, and their weight is nothing against it. So it is left out:
+
+    dx_b = w_b V_b sum_i (L_i - M_b) grad_i W_ib        and the opposite, pair by pair, for the particles
 """
 
 import numpy as np
 
-from shinari.compute import Kernel, kernel, real
+from shinari.compute import Kernel, convert, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
 from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import add, scale
-from shinari.systems.fluid.boundary_lists import BoundaryPoints, Entries, Owners, Pairs, PointState
+from shinari.model.particles import Particles
+from shinari.systems.fluid.boundary_lists import (
+    BoundaryPoints,
+    Entries,
+    Grains,
+    Owners,
+    Pairs,
+    PointState,
+    Transposed,
+)
 from shinari.systems.fluid.records import FluidParticles, Impulses, Log, Solve, difference
 from shinari.systems.fluid.smoothing import slope, weight
 
@@ -74,9 +90,9 @@ def finish_lists(_, state: PointState):
 
 
 @kernel
-def find_impulse(m, fluid: FluidParticles, pairs: Pairs):
+def find_impulse(m, fluid: FluidParticles, pairs: Pairs, owners: Owners):
     """Push on the particle of a pair by the last column of x."""
-    g, change = pairs.gradient[m], -fluid.x[pairs.place[m], 3]
+    g, change = pairs.gradient[m], owners.mean[pairs.owner[m]] - fluid.x[pairs.place[m], 3]
     pairs.push[m] = change * g[0], change * g[1], change * g[2]
 
 
@@ -111,6 +127,47 @@ def stiffen(i, fluid: FluidParticles, starts: Offsets, pairs: Pairs, owners: Own
     """
     for m in range(starts.start[i], starts.start[i + 1]):
         fluid.stiffness[i] += pairs.response[m] * owners.whole[pairs.owner[m]]
+
+
+@once
+def find_mean(smoothing: int) -> Kernel:
+    """Kernel for the mean of the last column of x around a grain; 0 for other points."""
+
+    @kernel(fastmath=STEADY)
+    def find_mean_around(b, points: BoundaryPoints, grains: Grains, owners: Owners, theirs: Offsets,
+                         transposed: Transposed, pairs: Pairs, fluid: FluidParticles, inverse2: real):  # fmt: skip
+        zero = inverse2 * ZERO
+        at, total, mean = points.at[b], zero, zero
+        for k in range(theirs.start[b], theirs.start[b + 1] if grains.diameter[b] > ZERO else theirs.start[b]):
+            i = np.int64(pairs.place[transposed.entry[k]])
+            _, r2 = difference(fluid.x[i], at)
+            a = weight(smoothing, r2 * inverse2)
+            total, mean = total + a, mean + a * fluid.x[i, 3]
+        owners.mean[b] = mean / total if total > ZERO else zero
+
+    return find_mean_around
+
+
+@kernel
+def clear_mean(o, owners: Owners, zero: real):
+    """The whole multiplier pushes."""
+    owners.mean[o] = zero
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def return_mean(i, fluid: FluidParticles, particles: Particles, starts: Offsets, pairs: Pairs, owners: Owners,
+                solve: Solve):  # fmt: skip
+    """Take back from a particle what the mean multipliers around grains have pushed."""
+    x = fluid.x[i]
+    if starts.start[i + 1] > starts.start[i]:
+        zero = x[3] * ZERO
+        u = zero, zero, zero
+        for m in range(starts.start[i], starts.start[i + 1]):
+            u = add(u, scale(pairs.gradient[m], owners.mean[pairs.owner[m]]))
+        s = fluid.particle[i]
+        y, by = particles.x[s], scale(u, convert(solve.length[0], zero) * fluid.inverse_mass[i])
+        particles.x[s] = y[0] + by[0], y[1] + by[1], y[2] + by[2], y[3]
+        fluid.x[i] = y[0] + by[0], y[1] + by[1], y[2] + by[2], x[3]
 
 
 @kernel

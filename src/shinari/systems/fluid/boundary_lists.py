@@ -32,6 +32,17 @@ class Owners(Record):
 
     other = Field(np.int64, doc="collider, number of colliders plus body, or particle in solver order")
     whole = Field(real, doc="sum of the responses of its pairs")
+    mean = Field(real, unit="kg m^2", doc="of a grain: mean of the last column of x around it; else 0")
+
+
+class Grains(Record):
+    """Those of the points that are grains, M rows."""
+
+    particle = Field(np.uint32, doc="particle in solver order")
+    diameter = Field(real, unit="m", doc="0: no grain")
+    total = Field(real, doc="sum of the kernel over the fluid around it; 0 where there is none")
+    slip = Field(real, 3, unit="m/s", doc="velocity of the fluid against it; then the impulse [N s]")
+    conductance = Field(real, unit="kg", doc="K: impulse over the slip")
 
 
 class Ignored(Record):

@@ -26,14 +26,17 @@ from shinari.systems.fluid.boundary_kernels import (
     add_responses,
     check_order,
     check_point,
+    clear_mean,
     clear_owner,
     count_impulses,
     find_impulse,
+    find_mean,
     finish_lists,
     log_impulses,
+    return_mean,
     stiffen,
 )
-from shinari.systems.fluid.boundary_lists import BoundaryPoints, Owners, PointLists
+from shinari.systems.fluid.boundary_lists import BoundaryPoints, Grains, Owners, PointLists
 from shinari.systems.fluid.records import Impulses, Log, logged
 from shinari.systems.fluid.smoothing import Smoothing
 
@@ -48,7 +51,15 @@ STRAY = 0.05
 
 
 class PointBoundary:
-    """Points of one kind of carrier; a boundary, see `shinari.systems.fluid.system.Boundary`."""
+    """Points of one kind of carrier; a boundary, see `shinari.systems.fluid.system.Boundary`.
+
+    Attributes:
+        carrier: The points and what carries them.
+        points: Where they are.
+        lists: Which of them are near which particles of the fluid.
+        grains: Those of them that are grains; no rows where none can be.
+        has_grains: Whether some are.
+    """
 
     def __init__(self, carrier: Carrier, ignored: np.ndarray, fluid: "Fluid") -> None:
         """Bind the points.
@@ -59,11 +70,16 @@ class PointBoundary:
             fluid: The fluids.
         """
         real, count = fluid.scene_model.real, len(carrier.volumes)
-        self._carrier, self._fluid = carrier, fluid
-        self._points: BoundaryPoints = BoundaryPoints.zeros(count, real)
-        points = self._points
+        self.carrier, self._fluid = carrier, fluid
+        self.points: BoundaryPoints = BoundaryPoints.zeros(count, real)
+        points = self.points
         points.volume[...], points.owner[...], points.kind[...] = carrier.volumes, carrier.owners, carrier.kinds
-        self._owners = Owners(real, other=carrier.others.astype(np.int64), whole=np.zeros(len(carrier.others), real))
+        self._owners: Owners = Owners.zeros(len(carrier.others), real)
+        self._owners.other[...] = carrier.others
+        self.grains: Grains = Grains.zeros(len(carrier.diameters), real)
+        self.has_grains = bool(carrier.diameters.any())
+        if self.has_grains:
+            self.grains.particle[...], self.grains.diameter[...] = carrier.others, carrier.diameters
         self.lists = PointLists(points, fluid.rows, fluid.solve, ignored, fluid.reach, carrier.single)
         self.lists.state.allowed[0] = STRAY / math.sqrt(3.0) * fluid.model.smoothing.support
         self._log, self._impulses = Log.zeros(1), Impulses.zeros(0)
@@ -72,7 +88,7 @@ class PointBoundary:
         """A step begins: forget the lists and impulses of the step before."""
         state = self.lists.state
         self._log.count[0], state.pairs[0], state.stale[0] = 0, 0, 1
-        if self._carrier.begin(self._fluid, self._points):
+        if self.carrier.begin(self._fluid, self.points):
             state.unsorted[0] = 1
 
     def check(self) -> None:
@@ -85,11 +101,11 @@ class PointBoundary:
 
     def record_find(self, p: Program) -> None:
         """List the pairs anew when the order has changed or a point has gone too far."""
-        fluid, lists, carrier = self._fluid, self.lists, self._carrier
-        carrier.record_place(p, fluid, self._points)
+        fluid, lists, carrier = self._fluid, self.lists, self.carrier
+        carrier.record_place(p, fluid, self.points)
         p.serial(check_order, lists.state, fluid.solve)
         if carrier.moves:
-            p.launch(check_point, self._points, lists.state, count=len(self._points), grain=4096)
+            p.launch(check_point, self.points, lists.state, count=len(self.points), grain=4096)
         with p.when((lists.state.stale, 0)):
             p.serial(count_impulses, lists.pairs, lists.state, self._log)
             p.require(self._impulses, (self._log.room, 0), "fluid: {count} impulses of points")
@@ -104,10 +120,10 @@ class PointBoundary:
 
     def record_gather(self, p: Program, first: bool) -> None:
         """Add to the densities, their gradients and, at the start of a substep, the stiffness."""
-        fluid, lists, carrier = self._fluid, self.lists, self._carrier
-        carrier.record_place(p, fluid, self._points)
+        fluid, lists, carrier = self._fluid, self.lists, self.carrier
+        carrier.record_place(p, fluid, self.points)
         smoothing = fluid.model.smoothing
-        records = fluid.rows, self._points, lists.offsets, lists.entries, lists.starts, lists.pairs
+        records = fluid.rows, self.points, lists.offsets, lists.entries, lists.starts, lists.pairs
         scales = fluid.inverse2, smoothing.weight_scale, smoothing.slope_scale
         p.launch(add_points(smoothing.kernel_id), *records, *scales, count=fluid.count)
         if first and carrier.gives_way:
@@ -118,24 +134,32 @@ class PointBoundary:
 
     def record_response(self, p: Program) -> None:
         """How far the carriers give way to the direction of the multipliers."""
+        fluid, lists = self._fluid, self.lists
+        if self.has_grains:
+            records = self.points, self.grains, self._owners, lists.theirs, lists.transposed, lists.pairs, fluid.rows
+            p.launch(find_mean(fluid.model.smoothing.kernel_id), *records, fluid.inverse2, count=len(self.grains))
         self._record_total(p)
-        if self._carrier.gives_way:
-            self._carrier.record_response(p, self._fluid)
+        if self.carrier.gives_way:
+            self.carrier.record_response(p, fluid)
 
     def record_impulses(self, p: Program, searched: bool) -> None:
         """Push the carriers back: along the direction of the search; before the search, by the gradients."""
-        lists, carrier = self.lists, self._carrier
+        lists, carrier, fluid = self.lists, self.carrier, self._fluid
         if not searched:
+            p.launch(clear_mean, self._owners, 0.0, count=len(self._owners))
             self._record_total(p)
+        elif self.has_grains:
+            records = fluid.rows, fluid.particles, lists.starts, lists.pairs, self._owners, fluid.solve
+            p.launch(return_mean, *records, count=fluid.count)
         p.launch(add_impulse, lists.pairs, self._fluid.solve, searched, count=(lists.state.pairs, 0))
         if carrier.gives_way:
             carrier.record_follow(p, self._fluid, searched)
 
     def _record_total(self, p: Program) -> None:
         lists = self.lists
-        p.launch(find_impulse, self._fluid.rows, lists.pairs, count=(lists.state.pairs, 0))
-        if self._carrier.gives_way:
-            self._carrier.record_total(p, self._fluid, lists)
+        p.launch(find_impulse, self._fluid.rows, lists.pairs, self._owners, count=(lists.state.pairs, 0))
+        if self.carrier.gives_way:
+            self.carrier.record_total(p, self._fluid, lists)
 
     def contact_impulses(self) -> ContactImpulses:
         """The pairs that pushed in the last step."""
@@ -155,7 +179,7 @@ class PointBoundary:
         particles, weights = np.zeros((len(keys), 4), np.uint32), np.zeros((len(keys), 4))
         particles[:, 0], weights[:, 0] = keys[:, 0], 1.0
         colliders = np.full(len(keys), -1)
-        if self._carrier.single:
+        if self.carrier.single:
             particles[:, 1], weights[:, 1] = keys[:, 1], -1.0
         else:
             colliders = keys[:, 1]
@@ -215,7 +239,7 @@ def _ignored(scene: Contents, fluids: list[str], others: list[str]) -> np.ndarra
 
 def _others(scene: Contents, model: Model, smoothing: Smoothing) -> ParticleCarriers | None:
     """The particles that lie in the fluids."""
-    start, particles, objects, volumes = 0, [], [], []
+    start, particles, objects, volumes, diameters = 0, [], [], [], []
     for k, obj in enumerate(scene.particle_objects):
         slots = model.slots[start : start + len(obj.positions)].astype(np.int64)
         start += len(obj.positions)
@@ -225,9 +249,11 @@ def _others(scene: Contents, model: Model, smoothing: Smoothing) -> ParticleCarr
             particles.append(slots[there])
             objects.append(np.full(int(there.sum()), k))
             volumes.append(sizes[there])
+            diameters.append((2.0 * obj.radii * (obj.kind == "grains"))[there])
     if not particles or not sum(len(p) for p in particles):
         return None
-    return ParticleCarriers(np.concatenate(particles), np.concatenate(objects), np.concatenate(volumes), model)
+    columns = (np.concatenate(column) for column in (particles, objects, volumes, diameters))
+    return ParticleCarriers(*columns, model)
 
 
 def _volumes(obj: ParticleObject, dimensions: int) -> np.ndarray:

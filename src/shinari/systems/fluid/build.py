@@ -48,6 +48,7 @@ def build_fluid(scene: Contents, slots: np.ndarray, real: type) -> "FluidModel |
         ),
         boundary=sampling.boundary,
         air_density=scene.air_density,
+        grains=any(obj.kind == "grains" for obj in scene.particle_objects),
         emitters=tuple(obj.emitter for _, obj in objects),
         sinks=tuple(scene.sinks),
     )

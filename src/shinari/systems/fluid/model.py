@@ -33,6 +33,7 @@ class FluidModel(SystemModel):
         smoothing: Kernel, support and spacing of all.
         boundary: How solids enter the density, see `Sampling`.
         air_density: [kg/m^3].
+        grains: Whether the scene has grains.
         emitters: Emitter of each fluid, or None.
         sinks: What takes particles away.
     """
@@ -44,6 +45,7 @@ class FluidModel(SystemModel):
     smoothing: Smoothing
     boundary: str
     air_density: float
+    grains: bool = False
     emitters: tuple[Emitter | None, ...] = ()
     sinks: tuple[Sink, ...] = ()
 

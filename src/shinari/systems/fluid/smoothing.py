@@ -85,6 +85,11 @@ class Smoothing:
         return 1.0 / (self.lattice_sums()[0] * self.normalised(0))
 
     @property
+    def mean_sum(self) -> float:
+        """Mean over space of the relative density sum of the lattice, whose value at its points is 1."""
+        return self.volume / self.spacing**self.dimensions
+
+    @property
     def weight_scale(self) -> float:
         """What makes `weight` the part of the relative density that one neighbour contributes."""
         return 1.0 / self.lattice_sums()[0]

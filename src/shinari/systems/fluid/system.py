@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from shinari.model.model import Model
     from shinari.model.settings import Settings
     from shinari.model.state import State
+    from shinari.systems.fluid.boundary_points import PointBoundary
 
 # Stiffness added to each particle, as part of that in the middle of a fluid at rest: a lone pair does not fly apart.
 SOFTENED = 0.1
@@ -96,6 +97,7 @@ class Fluid(System):
         clock: Where the step is.
         origin_index: Index of the origin of the fluids.
         boundaries: Solids, in the order in which they are asked.
+        grains: That of them which has the grains.
         forces: What moves the particles at the start of a substep, beside the pressure.
         effects: What changes velocities at the end of a substep.
     """
@@ -151,6 +153,7 @@ class Fluid(System):
         self.forces = forces_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
         self.boundaries: list[Boundary] = []
+        self.grains: PointBoundary | None = None
 
     def connect(self, bound: BoundSystems) -> None:
         """Find the solids that the fluids lie against; what was recorded is forgotten."""
@@ -162,7 +165,9 @@ class Fluid(System):
         self.boundaries = []
         if solids is not None or frames is not None:
             self.boundaries.append(Walls(bound.scene, self, solids, frames))
-        self.boundaries += bind_points(bound.scene, bound.model, self, solids, frames)
+        points = bind_points(bound.scene, bound.model, self, solids, frames)
+        self.grains = next((boundary for boundary in points if boundary.has_grains), None)
+        self.boundaries += points
         if surfaces is not None and len(surfaces.who.triangles):
             self.boundaries.append(Sheets(self, surfaces.who))
         self._measures: Program | None = None

@@ -36,7 +36,8 @@ def effects_of(fluids: "FluidModel", h: float, real: type, windy: bool) -> list[
         real: Type of the arrays.
         windy: Whether the scene has air; without it there is no drag.
     """
-    return [effect(fluids, h, real) for effect in _asked(fluids, "velocity") if windy or not effect.of_air]
+    asked = [effect for effect in _asked(fluids, "velocity") if fluids.grains or not effect.of_grains]
+    return [effect(fluids, h, real) for effect in asked if windy or not effect.of_air]
 
 
 def _asked(fluids: "FluidModel", phase: str) -> list[type[Effect]]:

@@ -35,12 +35,13 @@ class Effect:
             changes the positions after that; `"velocity"`: changes the velocities at the end.
         order: Place among the effects of its phase.
         of_air: Whether there is none without wind.
+        of_grains: Whether there is none without grains.
     """
 
     field: str
     phase: str
     order: int
-    of_air = False
+    of_air = of_grains = False
 
     def __init__(self, fluids: "FluidModel", h: float, real: type) -> None:
         """Bind the effect to fluids; h is the substep [s], real the type of the arrays."""
