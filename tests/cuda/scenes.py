@@ -244,6 +244,14 @@ def fluid_with_body(scene):
 
 
 @small()
+def grains_in_fluid(scene):
+    """Three grains sink into a block of fluid."""
+    scene.add_fluid(sn.Box((0.15, 0.15, 0.15)), spacing=0.05, material=sn.FluidMaterial(viscosity=0.1))
+    points = [[0.01, 0.02, 0.0], [-0.03, 0.0, 0.02], [0.04, -0.03, -0.02]]
+    scene.add_grains(points, radius=0.008, spread=0.5, velocity=(0, -1, 0))
+
+
+@small()
 def fluid_effects(scene):
     material = sn.FluidMaterial(rest_density=1000, viscosity=0.5, surface_tension=0.07)
     scene.add_fluid(sn.Box((0.1, 0.1, 0.15)), spacing=0.05, material=material)

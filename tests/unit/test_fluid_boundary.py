@@ -222,6 +222,7 @@ def busy_scene() -> sn.Scene:
     scene.add_collider(sn.Sphere(0.1), motion=descent)
     scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), density=300.0, position=(0.15, 0.68, 0.55))
     scene.add_shape_matched(lattice(3, 3, 3), density=700.0, spacing=SPACING, position=(0.45, 0.58, 0.45))
+    scene.add_grains(lattice(4, 3, 4) * 0.3 + (0.3, 0.3, 0.1), radius=0.1 * SPACING)
     return scene
 
 
@@ -246,6 +247,7 @@ def test_a_run_that_was_saved_goes_on_with_the_same_bits(tmp_path: Path) -> None
     tank(scene, 8, 6, 8)
     scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), density=300.0, position=(0.15, 0.36, 0.15))
     scene.add_shape_matched(lattice(2, 2, 2), density=700.0, spacing=SPACING, position=(0.25, 0.32, 0.25))
+    scene.add_grains(lattice(3, 3, 3) * 0.3 + (0.1, 0.1, 0.1), radius=0.1 * SPACING)
     sim = sn.Simulation(scene, substeps=2, threads=1)
     sim.step(3)
     sim.save(tmp_path / "run.npz")

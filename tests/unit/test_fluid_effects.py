@@ -436,6 +436,7 @@ def test_every_effect_is_told_when_a_step_begins(monkeypatch):
     material = FluidMaterial(**{effect.field: 0.05 for effect in known_effects()})
     scene = Scene(wind=(1.0, 0.0, 0.0))
     scene.add_fluid(lattice(2, 2, 2), spacing=S, material=material)
+    scene.add_grains([[0.0, 10.0 * S, 0.0]], radius=0.2 * S)
     simulation = Simulation(scene, dt=0.002, substeps=2, threads=1)
     for number in range(2):
         begun.clear()
@@ -466,5 +467,5 @@ def test_effects_are_found_at_any_depth():
 
     assert sorted(effect.__name__ for effect in known_effects(Root)) == ["Best", "Second"]
     assert {effect.__name__ for effect in known_effects()} == {
-        "Adhesion", "Buoyancy", "Drag", "Tensile", "Tension", "Viscosity", "Vorticity", "Xsph"
+        "Adhesion", "Buoyancy", "Drag", "GrainDrag", "Tensile", "Tension", "Viscosity", "Vorticity", "Xsph"
     }  # fmt: skip
