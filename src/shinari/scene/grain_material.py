@@ -31,6 +31,11 @@ class GrainMaterial:
         rolling_friction: The grains turn: coefficient of the moment against rolling, over the normal force and the
             radius; 0: they roll freely; None: they do not turn. A ball rests on slopes up to atan(rolling_friction).
             Against cloth and rigid bodies grains rub as if they did not turn.
+        cohesion: Tensile strength that liquid between the grains gives a heap of them [Pa], whatever their size (Rumpf
+            1962); 0: dry. Fine wet sand has about 1000; of grains of the radius R in a liquid of the surface tension
+            gamma it is 1.8 gamma / R. Vertical walls stand up to 4 cohesion tan(phi) tan(45 deg + phi/2) / (rho g) at
+            the angle phi of internal friction and the density rho of the heap. Two materials attract each other by
+            the smaller one. Walls, bodies and cloth do not attract grains.
     """
 
     density: float = 2650.0
@@ -40,11 +45,13 @@ class GrainMaterial:
     contact_compliance: float = 0.0
     mass_scaling: float = 0.0
     rolling_friction: float | None = None
+    cohesion: float = 0.0
 
     def __post_init__(self) -> None:
         surface = (self.friction, self.static_friction, self.restitution, self.contact_compliance)
         checked_contact_material("GrainMaterial", *surface)
-        bounds: dict[str, dict] = {"density": {"above": 0.0}, "mass_scaling": {"least": 0.0}}
+        bounds: dict[str, dict] = {"density": {"above": 0.0}, "mass_scaling": {"least": 0.0},
+                                   "cohesion": {"least": 0.0}}  # fmt: skip
         for field, limits in bounds.items():
             value = check.number("GrainMaterial", field, getattr(self, field), **limits)
             object.__setattr__(self, field, value)
@@ -68,6 +75,7 @@ class GrainMaterial:
 # Mangeney-Castelnau and Vilotte 2004); see the check "angle of repose".
 GRAIN_PRESETS: dict[str, GrainMaterial] = {
     "sand": GrainMaterial(density=2650.0, friction=0.35),
+    "wet sand": GrainMaterial(density=2650.0, friction=0.35, cohesion=1000.0),
     "gravel": GrainMaterial(density=2650.0, friction=0.5),
     "glass beads": GrainMaterial(density=2500.0, friction=0.27),
 }

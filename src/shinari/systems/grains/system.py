@@ -11,6 +11,15 @@ from shinari.model.model import Model
 from shinari.model.particles import Clock, Origins, Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
+from shinari.systems.grains.bridges import (
+    RUPTURE,
+    STRETCH,
+    Bridges,
+    Cohesions,
+    contact_force,
+    pull_grains,
+    take_bridge,
+)
 from shinari.systems.grains.model import PAIRS, PUSHES
 from shinari.systems.grains.rows import (
     LIFT,
@@ -48,6 +57,12 @@ class GrainPairs(Pairs):
         self._up = tuple(-model.gravity / (float(np.linalg.norm(model.gravity)) or 1.0))
         self._written: np.ndarray | None = None
         self._known = np.zeros(1, np.int64)
+        self._bridges: Bridges | None = None
+        if (table.cohesion > 0.0).any():
+            self._bridges = Bridges.zeros(0, model.real)
+            self._cohesions = Cohesions(model.real, strength=table.cohesion.astype(model.real))
+            wet = table.cohesion[table.owners] > 0.0
+            self._members.reach[...] = table.radii * np.where(wet, 1.0 + 0.5 * RUPTURE, 1.0)
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: what is known of the pairs is in the state."""
@@ -108,6 +123,7 @@ class GrainPairs(Pairs):
         settings = self._settings
         self._record_gather(p)
         with p.when((self.control.rows, 0)):
+            self._record_pull(p)
             self._record_start(p, settings.substep * settings.depenetration_speed)
             self._record_scatter(p)
 
@@ -128,9 +144,20 @@ class GrainPairs(Pairs):
             p.serial(join_exponents, control, self._chunks, float(np.log(MOST_SCALING)))
             p.stop_if((control.too_strong, 0))
             p.launch(set_factor, *records, *self._up, count=(control.balls, 0))
+        if self._bridges is not None:
+            p.require(self._bridges, (self.control.rows_read, 0))
+            p.launch(take_bridge, self.detection.batches.links, self._bridges, self.detection.balls, self._members,
+                     self._cohesions, contact_force(1.0, 1.0), STRETCH, count=(self.control.rows, 0))  # fmt: skip
 
     def _record_renew(self, p: Program) -> None:
         """A substep begins with the multipliers of the last one."""
+
+    def _record_pull(self, p: Program) -> None:
+        """Bridges pull, once a substep."""
+        if self._bridges is not None:
+            found = self.detection
+            records = found.row_balls, found.rows, self._bridges, found.balls, found.shifts
+            found.batches.record_sweep(p, pull_grains, *records, self._settings.substep)
 
     def _record_start(self, p: Program, escape: float) -> None:
         """The rows push as in the last substep; overlaps come out, by `escape` [m] at most."""

@@ -42,6 +42,7 @@ class MemberTable:
         distances: Distance that it keeps [m], (S,); 0 where it is left out.
         grains: Which objects are grains, (T,) bool.
         scaling: Rate at which their masses fall with the height [1/m], (T,).
+        cohesion: Tensile strength of a heap of them [Pa], (T,).
     """
 
     particles: np.ndarray
@@ -54,6 +55,7 @@ class MemberTable:
     distances: np.ndarray
     grains: np.ndarray
     scaling: np.ndarray
+    cohesion: np.ndarray
 
     def candidate_objects(self) -> np.ndarray | None:
         """Pairs of different objects that may meet, (K, 2), first < second; None: too many to tell."""
@@ -95,6 +97,7 @@ def pair_members(scene: Contents, model: Model) -> MemberTable | None:
         *none,
         np.array([obj.kind == "grains" for obj in scene.particle_objects]),
         np.array([getattr(obj.material, "mass_scaling", 0.0) for obj in scene.particle_objects]),
+        np.array([getattr(obj.material, "cohesion", 0.0) for obj in scene.particle_objects]),
     )
     movable = np.zeros(len(scene.particle_objects), bool)
     movable[np.unique(members.owners[model.inverse_masses[particles] > 0.0])] = True

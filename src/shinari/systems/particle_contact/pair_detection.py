@@ -154,7 +154,7 @@ def number_balls(b, balls: SortedBalls, claims: Claims, members: Members, order:
         balls.origin[b] = add((x[0], x[1], x[2]), path)
     claims.free[b] = members.free[m]
     paths.end[b], paths.displacement[b], paths.fast[b] = (at[0], at[1], at[2]), path, members.fast[m]
-    paths.reach[b] = np.float64(members.radius[m]) + np.float64(margin) + control.rounding[0]
+    paths.reach[b] = np.float64(members.reach[m]) + np.float64(margin) + control.rounding[0]
 
 
 @function

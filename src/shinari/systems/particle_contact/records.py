@@ -13,6 +13,7 @@ class Members(Record):
 
     particle = Field(np.uint32)
     radius = Field(real, unit="m")
+    reach = Field(real, unit="m", doc="radius within which others are listed: larger where balls attract each other")
     object_index = Field(np.uint16, doc="object")
     free = Field(np.bool_, doc="whether it can move")
     before = Field(real, 3, unit="m/s", doc="velocity as the substep began")

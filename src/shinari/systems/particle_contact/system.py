@@ -168,6 +168,7 @@ class Pairs(System):
         self._members = Members.zeros(count, real)
         self._members.bind(particle=table.particles.astype(np.uint32))
         self._members.radius[...], self._members.object_index[...] = table.radii, table.owners
+        self._members.reach[...] = table.radii
         self._members.free[...] = model.inverse_masses[table.particles] > 0.0
         self._objects = Objects(real, alone=table.alone, surface=model.surfaces, scaling=table.scaling.astype(float))
         surfaces = model.surfaces[np.unique(table.owners)]
