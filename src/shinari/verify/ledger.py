@@ -25,7 +25,7 @@ SUBJECTS = (
     "rigid_friction", "rigid_impacts", "rigid_joints", "rigid_limits", "rigid_motors", "robots", "tendons", "media",
     "rigid_stacks", "rigid_heaps",
     "rigid_structures", "rigid_walls", "rigid_shapes", "fluids", "fluid_levels", "fluid_effects", "dam_break",
-    "grains", "grains_rolling", "grains_on_cloth", "grains_in_fluids",
+    "grains", "grains_rolling", "grains_on_cloth", "grains_in_fluids", "grains_wet",
 )  # fmt: skip
 
 
