@@ -130,6 +130,15 @@ def grains(scene):
     scene.add_collider(sn.Plane((0, 1, 0), 0.0))
 
 
+@small(substeps=8)
+def wet_grains(scene):
+    """Three wet grains that touch or nearly touch, of two materials."""
+    points = np.array([[0, 0.02, 0], [0.04, 0.02, 0], [0.0, 0.0605, 0.0]])
+    scene.add_grains(points, radius=0.02, material=sn.GrainMaterial(cohesion=500.0))
+    scene.add_grains([[0.02, 0.06, 0.034]], radius=0.019, material=sn.GrainMaterial(cohesion=300.0))
+    scene.add_collider(sn.Plane((0, 1, 0), 0.0))
+
+
 @small()
 def fluid(scene):
     scene.add_fluid(sn.Box((0.15, 0.15, 0.15)), spacing=0.05)

@@ -71,6 +71,7 @@ def _lumps(scene: sn.Scene) -> None:
 
 def _fluid(scene: sn.Scene) -> None:
     scene.add_fluid(sn.Box((0.2, 0.2, 0.2)), spacing=0.05)
+    scene.add_grains([[0.0, 0.0, 0.0], [0.05, 0.0, 0.0]], radius=0.01, material=sn.GrainMaterial(cohesion=100.0))
 
 
 def _bodies() -> sn.Scene:

@@ -15,6 +15,7 @@ the cohesion sigma tan(phi). A bridge has no memory: it pulls as balls come near
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,12 @@ from shinari.collision.broad.row_batches import WIDTH, Batches, Links, batches_o
 from shinari.compute import Field, Record, kernel, real, scratch
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
+from shinari.errors import ContactWarning, warn
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
+from shinari.model.model import Model
+from shinari.model.settings import Settings
 from shinari.systems.grains.rows import give_lane, take_lane
+from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.pair_rows import upright
 from shinari.systems.particle_contact.records import Members, RowBalls, Rows, Shifts, SortedBalls
 
@@ -36,6 +41,11 @@ PACKING, CONTACTS = 0.6, 6.0
 STRETCH, MOST = 1.0 / math.sqrt(VOLUME), np.float32(RUPTURE / math.sqrt(VOLUME))
 LINEAR, SQUARE = np.float32(1.05), np.float32(2.5)
 TWO = np.float32(2.0)
+
+
+# Bridges that pull a grain farther than this in a substep, in its radii, throw it about: at a quarter walls stand, at
+# a half they creep.
+MOST_PULL = 0.25
 
 
 class Cohesions(Record):
@@ -51,9 +61,28 @@ class Bridges(Record):
     stretch = Field(real, unit="1/m", doc="s over the gap")
 
 
-def contact_force(strength: float, radius: float) -> float:
-    """Attraction of two grains of a radius [m] that touch [N], for a tensile strength [Pa]."""
+def contact_force(strength: Any, radius: Any) -> Any:
+    """Attraction of two grains of a radius [m] that touch [N], for a tensile strength [Pa]; numbers or arrays."""
     return strength * math.pi * (2.0 * radius) ** 2 / (PACKING * CONTACTS)
+
+
+def warn_of_cohesion(model: Model, settings: Settings, table: MemberTable) -> None:
+    """Warn of grains that their bridges would throw about.
+
+    Warns:
+        ContactWarning: A substep is too long; the message names how many are enough.
+    """
+    inverse = model.inverse_masses[table.particles].astype(float)
+    strengths = table.cohesion[table.owners]
+    pulls = contact_force(strengths, table.radii) * inverse * settings.substep**2 / table.radii
+    for number in np.unique(table.owners[pulls > MOST_PULL]):
+        most = float(pulls[table.owners == number].max())
+        enough = math.ceil(settings.substeps * math.sqrt(most / MOST_PULL))
+        warn(
+            f"grains {model.object_ranges[number][0]!r}: cohesion: {table.cohesion[number]:g} Pa pulls a grain by {most:.2g} of its "
+            f"radius in a substep, more than {MOST_PULL:g}, and throws it about: give at least {enough} substeps, or larger grains",
+            ContactWarning,
+        )
 
 
 @kernel(fastmath=STEADY)

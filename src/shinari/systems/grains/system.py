@@ -19,6 +19,7 @@ from shinari.systems.grains.bridges import (
     contact_force,
     pull_grains,
     take_bridge,
+    warn_of_cohesion,
 )
 from shinari.systems.grains.model import PAIRS, PUSHES
 from shinari.systems.grains.rows import (
@@ -59,6 +60,7 @@ class GrainPairs(Pairs):
         self._known = np.zeros(1, np.int64)
         self._bridges: Bridges | None = None
         if (table.cohesion > 0.0).any():
+            warn_of_cohesion(model, settings, table)
             self._bridges = Bridges.zeros(0, model.real)
             self._cohesions = Cohesions(model.real, strength=table.cohesion.astype(model.real))
             wet = table.cohesion[table.owners] > 0.0
