@@ -108,6 +108,10 @@ RUNS = {
         ["learn_to_balance.html", "learn_to_balance.npz", "learn_to_balance.png"],
     ),
     "47_walking_shirt/walking_shirt": (["--spacing", "0.03"], ["walking_shirt.html", "walking_shirt.npz"]),
+    "48_sand_castle/sand_castle": (
+        ["--radius", "0.007", "--frames", "60"],
+        ["sand_castle.html", "sand_castle.npz"],
+    ),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 # surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold; a figure
