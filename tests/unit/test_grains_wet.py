@@ -56,7 +56,8 @@ def test_wet_sand_is_a_preset():
 def test_substeps_that_are_too_few_are_warned_of():
     strength, mass = 1e4, 2650.0 * 4.0 / 3.0 * np.pi * RADIUS**3
     scene = sn.Scene()
-    scene.add_grains([[0, 0, 0]] * 1 + [[0, 3 * RADIUS, 0]], radius=RADIUS, material=sn.GrainMaterial(cohesion=strength))
+    wet = sn.GrainMaterial(cohesion=strength)
+    scene.add_grains([[0, 0, 0], [0, 3 * RADIUS, 0]], radius=RADIUS, material=wet)
     enough = np.ceil(np.sqrt(contact_force(strength, RADIUS) / mass / (0.25 * RADIUS)) / 60.0)
     with pytest.warns(sn.ContactWarning, match=f"cohesion: 10000 Pa .* at least {enough:.0f} substeps"):
         sn.Simulation(scene, substeps=4)

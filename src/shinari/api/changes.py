@@ -41,8 +41,8 @@ CHANGEABLE: dict[type, tuple[str, ...]] = {
     GrainMaterial: _CONTACT,
     FluidMaterial: (
         "compressibility", "viscosity", "xsph", "vorticity", "surface_tension", "adhesion", "air_drag",
-        "grain_drag", "ambient_density", "cohesive", "tensile_correction", "tensile_power", "tensile_distance", "friction",
-        "restitution",
+        "grain_drag", "ambient_density", "cohesive", "tensile_correction", "tensile_power", "tensile_distance",
+        "friction", "restitution",
     ),
 }  # fmt: skip
 """Fields of a material that can change while it moves, by its class: those that are values and nothing else."""

@@ -19,7 +19,7 @@ from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.scenes import small
 
 _S, _RHO, _G = 0.02, 1000.0, 9.81
-_LAW = "Dallavalle 1948: C = (0.63 + 4.8 / sqrt Re)^2; Di Felice 1994: times e^(2 - x), x = 3.7 - 0.65 exp(-(1.5 - log Re)^2 / 2)"
+_LAW = "Dallavalle 1948: C = (0.63 + 4.8 / sqrt Re)^2, times a power of the voidage (Di Felice 1994)"
 _FLUID = (10, 20, 10)
 
 
@@ -122,7 +122,7 @@ def settling(precision: str) -> Iterator[Measurement]:
         yield equal(
             f"density {density:g}, {ratio:g} spacings, {viscosity:g} Pa s: speed [m/s]", expected,
             abs(_height(sim, grains) - start) * 60.0 / steps, relative=0.1 + 0.25 * math.pi * ratio**2,
-            theory="a tenth as for a fluid at rest, and the area of a grain over that of a particle, which the pressure resists, too",
+            theory="a tenth, as for a fluid at rest, and the area of a grain over that of a particle",
         )  # fmt: skip
 
 

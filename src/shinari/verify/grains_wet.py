@@ -56,7 +56,7 @@ def bridge(precision: str) -> Iterator[Measurement]:
         mass = 2650.0 * 4.0 / 3.0 * math.pi * radius**3
         force = float(sim.state.velocities[sim.model.slots[free.particles.start + 1], 1]) * mass / 1e-4
         yield equal(f"gap {stretch:g} of that at which it breaks: force [N]", expected, force,
-                    absolute=1e-3 * contact_force(strength, radius), theory="positions in single precision")  # fmt: skip
+                    absolute=1e-3 * contact_force(strength, radius), theory="single precision of the gap")  # fmt: skip
 
 
 def _fraction(x: np.ndarray) -> float:
@@ -87,7 +87,7 @@ def tension(precision: str) -> Iterator[Measurement]:
             sim.change(gravity=(0.0, -part * strength * area / mass, 0.0))
             sim.step(2)
         yield equal(f"{strength:g} Pa, {len(points)} grains: weight per area over the strength at which it breaks", 1.0,
-                    part, relative=0.5, theory="the estimate takes a mean packing and breaks all contacts of a plane at once")  # fmt: skip
+                    part, relative=0.5, theory="a mean packing, all contacts of a plane break at once")  # fmt: skip
 
 
 @check("walls of wet sand stand", _WALL, precisions=("float32",))

@@ -235,7 +235,7 @@ class ParticleCarriers(Carrier):
     def __init__(
         self, particles: np.ndarray, kinds: np.ndarray, volumes: np.ndarray, diameters: np.ndarray, model: Model
     ) -> None:
-        """Take particles in solver order, (M,), their objects, volumes in those of a particle of the fluid, diameters."""
+        """Take particles in solver order, (M,), their objects, volumes in those of a particle, and diameters [m]."""
         self.diameters = diameters
         self.kinds, self.volumes, self.others = kinds, volumes, particles.astype(np.int64)
         self.owners = np.arange(len(particles), dtype=np.uint32)

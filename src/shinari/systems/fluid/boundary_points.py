@@ -252,8 +252,8 @@ def _others(scene: Contents, model: Model, smoothing: Smoothing) -> ParticleCarr
             diameters.append((2.0 * obj.radii * (obj.kind == "grains"))[there])
     if not particles or not sum(len(p) for p in particles):
         return None
-    columns = (np.concatenate(column) for column in (particles, objects, volumes, diameters))
-    return ParticleCarriers(*columns, model)
+    which, kinds, filled, wide = (np.concatenate(column) for column in (particles, objects, volumes, diameters))
+    return ParticleCarriers(which, kinds, filled, wide, model)
 
 
 def _volumes(obj: ParticleObject, dimensions: int) -> np.ndarray:

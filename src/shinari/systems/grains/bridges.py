@@ -2,12 +2,12 @@
 
     F(S) = F_0 / (1 + 1.05 s + 2.5 s^2),      s = S sqrt(R / V) up to s_c = (V^(1/3) + 0.1 V^(2/3) / R) sqrt(R / V)
 
-S is the gap, R = 2 r_i r_j / (r_i + r_j), V = 0.03 R^3 the volume of a bridge: Willett, Adams, Johnson and Seville 2000,
-Capillary bridges between two spherical bodies, equations 12 and 13 for a wetting liquid. That is about 2 % of liquid by the
-volume of the grains. F_0 is such that a heap has the tensile strength of its material (Rumpf 1962, The strength of
+S is the gap, R = 2 r_i r_j / (r_i + r_j), V = 0.03 R^3 the volume of a bridge: Willett, Adams, Johnson and Seville
+2000, Capillary bridges between two spherical bodies, the simple fit for a wetting liquid. That is 2 % of liquid by
+the volume of the grains. F_0 is such that a heap has the tensile strength of its material (Rumpf 1962, The strength of
 granules and agglomerates),
 
-    sigma = p k F_0 / (pi d^2)                d = 2 R, p = 0.6 of the space is grains, each of which touches k = 6 others.
+    sigma = p k F_0 / (pi d^2)                d = 2 R, grains fill p = 0.6 and touch k = 6 others each.
 
 The attraction moves the balls as the substep begins, before contacts push as in the last one: a contact carries what
 it would carry anyway and F more, friction and the resistance to rolling are bounded by that sum, and so a heap has
@@ -79,8 +79,9 @@ def warn_of_cohesion(model: Model, settings: Settings, table: MemberTable) -> No
         most = float(pulls[table.owners == number].max())
         enough = math.ceil(settings.substeps * math.sqrt(most / MOST_PULL))
         warn(
-            f"grains {model.object_ranges[number][0]!r}: cohesion: {table.cohesion[number]:g} Pa pulls a grain by {most:.2g} of its "
-            f"radius in a substep, more than {MOST_PULL:g}, and throws it about: give at least {enough} substeps, or larger grains",
+            f"grains {model.object_ranges[number][0]!r}: cohesion: {table.cohesion[number]:g} Pa pulls a grain by "
+            f"{most:.2g} of its radius in a substep, more than {MOST_PULL:g}, and throws it about: give at least "
+            f"{enough} substeps, or larger grains",
             ContactWarning,
         )
 

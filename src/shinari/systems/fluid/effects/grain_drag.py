@@ -4,18 +4,18 @@
     x   = 3.7 - 0.65 exp(-(1.5 - log10 Re)^2 / 2),     Re = rho d w / mu      e: part of the volume that is fluid
     u   = sum_i a_bi v_i - v_b,                        a_bi = W_ib / sum_j W_jb
 
-The drag coefficient (0.63 + 4.8 / sqrt Re)^2 is that of Dallavalle 1948, within a few per cent from creeping flow (24 / Re,
-here 23.04 / Re) up to the crisis at Re = 2e5, and the power of the voidage e that of Di Felice 1994, The voidage function for
+The drag coefficient (0.63 + 4.8 / sqrt Re)^2 is that of Dallavalle 1948, from creeping flow (23.04 / Re, Stokes has
+24 / Re) up to the crisis at Re = 2e5, and the power of the voidage e that of Di Felice 1994, The voidage function for
 fluid-particle interaction systems, measured from 0.4 to 1. Particle i of the fluid gets -a_bi F_b, so that momentum is
-kept to rounding. The volumes of grains press on the fluid as ever, see `boundary_kernels`: buoyancy is not part of the drag.
+kept to rounding. The volumes of grains press on the fluid, see `boundary_kernels`: buoyancy is no part of the drag.
 
 With K = h |F| / |u| the impulse on a grain in a substep h is
 
     J_b = K_b u_b / max(1, q_b),     q_b = w_b K_b + sum_i a_bi w_i sum_c a_ci K_c,
 
-as the slip u is what the substep has gone with, a grain then falls at its terminal velocity whatever h is, as long as that
-is above g h. No eigenvalue of the change of all slips is beyond one (its rows, scaled by K, add up to q / max(1, q)): no slip
-is turned round and energy never grows, however many grains brake the same particle.
+explicit in the slip u, since that is what the substep has gone with: a grain falls at its terminal velocity whatever
+h is, as long as that is above g h. The matrix of the change of all slips has no eigenvalue beyond one (its rows, scaled
+by K, add up to q / max(1, q)): no slip is turned round and energy never grows, however many grains brake a particle.
 """
 
 from typing import TYPE_CHECKING
@@ -153,13 +153,13 @@ def pull_grain(kernel_id: int) -> Kernel:
                      fluid: FluidParticles, shares: Shares, particles: Particles, inverse2: real):  # fmt: skip
         if grains.total[b] <= ZERO:
             return
-        at, inverse, bound = points.at[b], ONE / grains.total[b], particles.x[grains.particle[b], 3] * grains.conductance[b]
+        at, inverse, s = points.at[b], ONE / grains.total[b], grains.particle[b]
+        bound = particles.x[s, 3] * grains.conductance[b]
         for k in range(theirs.start[b], theirs.start[b + 1]):
             i = np.int64(pairs.place[transposed.entry[k]])
             _, r2 = difference(fluid.x[i], at)
             a = inverse * weight(kernel_id, r2 * inverse2)
             bound += a * fluid.inverse_mass[i] * shares.conductance[i]
-        s = grains.particle[b]
         impulse = scale(grains.slip[b], grains.conductance[b] / max(bound, ONE))
         grains.slip[b] = impulse
         particles.v[s] = add(particles.v[s], scale(impulse, particles.x[s, 3]))
