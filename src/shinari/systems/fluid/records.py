@@ -32,7 +32,7 @@ class FluidParticles(Record):
 
     x = Field(real, 4, unit="m, kg m^2", doc="position relative to the origin of the fluids, change of the multiplier")
     v = Field(real, 3, unit="m/s", doc="velocity, while velocities are changed")
-    displacement = Field(real, 3, unit="m")
+    displacement = Field(real, 3, unit="m", doc="while positions are changed: the same memory as the velocity")
     found_at = Field(real, 3, unit="m", doc="position at the last detection")
     gradient = Field(real, 3, unit="1/m", doc="gradient of the density in x by solids")
     density = Field(real, doc="relative density")

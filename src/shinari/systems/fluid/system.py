@@ -129,6 +129,8 @@ class Fluid(System):
         unit, moment = 1.0 / (smoothing.spacing**3 * self.h**2), smoothing.moment
         self.pressure_scale = unit * moment
         self.rows: FluidParticles = FluidParticles.zeros(count, real)
+        # positions change while velocities do not, and the other way round
+        self.rows.bind(displacement=self.rows.v)
         self.members = Members(
             real,
             particle=fluids.particles.astype(np.uint32),
@@ -180,6 +182,11 @@ class Fluid(System):
     def origin(self) -> np.ndarray:
         """Origin of the fluids [m], (3,)."""
         return self.state.origins[self.origin_index]
+
+    @property
+    def spare(self) -> np.ndarray:
+        """Memory of four numbers for each particle, which only a detection uses, too, (P, 4)."""
+        return self._grid.points.at
 
     @property
     def count(self) -> tuple[np.ndarray, int]:

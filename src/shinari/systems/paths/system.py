@@ -46,21 +46,13 @@ class PathCertificates(System):
     def __init__(self, bound: BoundSystems) -> None:
         self._particles, self._origins = bound.particles, bound.origins
         self._bodies = bodies_of(bound)
-        colliders = bound.find(ColliderContacts)
-        poses = None if colliders is None else colliders.pose_table
-        self.certificate = Certificate(
-            len(bound.particles), frames_of(bound), poses, len(bound.model.colliders) if poses else 0, bound.model.real
-        )
-        elements, _ = elements_of(bound.scene, bound.model)
-        self.certificate.begins.covered[np.unique(elements)] = True
-        self.certificate.begins.radius[...] = bound.model.radii
-        self.certificate.state.substep[0] = bound.settings.substep
+        self.certificate = Certificate(0, None, None, 0, bound.model.real)
         self._lengths = Lengths.zeros(-(-len(bound.particles) // CHUNK), bound.model.real)
         self._certifiers: Sequence[Certifier] = ()
 
     def connect(self, bound: BoundSystems) -> None:
-        """Collect the certifiers of all systems."""
-        certificate = self.certificate
+        """Collect the certifiers of all systems; without any there is nothing to remember of the particles."""
+        certificate = self._certificate(bound)
         found = [system.path_certifier(certificate) for system in bound.all_bound(System)]
         colliders = bound.find(ColliderContacts)
         if colliders is not None and colliders.element_list is not None:
@@ -71,6 +63,20 @@ class PathCertificates(System):
 
             found.append(RigidPaths(certificate, self._bodies))
         self._certifiers = [each for each in found if each is not None]
+        if self._certifiers:
+            self.certificate = certificate
+
+    def _certificate(self, bound: BoundSystems) -> Certificate:
+        """What certifiers share."""
+        colliders = bound.find(ColliderContacts)
+        poses, real = None if colliders is None else colliders.pose_table, bound.model.real
+        count = len(bound.model.colliders) if poses else 0
+        certificate = Certificate(len(bound.particles), frames_of(bound), poses, count, real)
+        elements, _ = elements_of(bound.scene, bound.model)
+        certificate.begins.covered[np.unique(elements)] = True
+        certificate.begins.radius[...] = bound.model.radii
+        certificate.state.substep[0] = bound.settings.substep
+        return certificate
 
     @property
     def active(self) -> bool:

@@ -249,11 +249,12 @@ class Xsph(Effect):
         parts = np.array([1.0 - (1.0 - m.xsph) ** (h / XSPH_TIME) for m in fluids.materials])
         masses = fluids.smoothing.spacing**3 * np.array([m.rest_density for m in fluids.materials])
         self._table = coefficients(2.0 * fluids.smoothing.weight_scale * parts * masses, real)
-        self._packed: Packed = Packed.zeros(len(fluids.particles), real)
+        self._packed: Packed = Packed.zeros(0, real)
 
     def record(self, p: Program, fluid: "Fluid") -> None:
         """Change the velocities."""
         rows, neighbours, offsets = fluid.records
+        self._packed.bind(value=fluid.spare)
         p.launch(pack, rows, self._table, self._packed, count=fluid.count)
         kernel = smooth(fluid.model.smoothing.kernel_id)
         p.launch(kernel, rows, self._packed, neighbours, offsets, fluid.inverse2, count=fluid.count)
@@ -278,7 +279,7 @@ class Viscosity(Effect):
         # the trace of the block of a particle bounds what all neighbours together take from it
         rate = 2.0 * unit * total / d * max(m.viscosity / (m.rest_density * volume) for m in fluids.materials)
         self.explicit, self._h = h * rate < EXPLICIT, h
-        self._packed: Packed = Packed.zeros(len(fluids.particles), real)
+        self._packed: Packed = Packed.zeros(0, real)
         self._residuals: Residuals = Residuals.zeros(len(fluids.particles), real)
         self._gradients: Gradients = Gradients.zeros(1)
 
@@ -289,6 +290,7 @@ class Viscosity(Effect):
 
     def record(self, p: Program, fluid: "Fluid") -> None:
         """Change the velocities."""
+        self._packed.bind(value=fluid.spare)
         p.launch(pack, fluid.rows, self._table, self._packed, count=fluid.count)
         self._record_product(p, fluid)
         if self.explicit:
