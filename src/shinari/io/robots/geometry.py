@@ -128,7 +128,12 @@ def _color(model: Any, index: int) -> tuple[float, float, float] | None:
 
 def may_touch(first: list[Geom], second: list[Geom]) -> bool:
     """Whether any geom of one body touches any of another: one is of a kind that the other touches."""
-    return any(a.masks[0] & b.masks[1] or b.masks[0] & a.masks[1] for a in first for b in second)
+    return any(meet(a.masks, b.masks) for a in first for b in second)
+
+
+def meet(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Whether by their masks one is of a kind that the other touches."""
+    return bool(first[0] & second[1] or second[0] & first[1])
 
 
 def _shape(model: Any, index: int, kind: int, hulls: dict[int, ConvexHull]) -> tuple[Shape | None, np.ndarray | None]:

@@ -12,15 +12,16 @@ from shinari import check
 from shinari.api.scene import Scene
 from shinari.errors import RobotWarning, warn
 from shinari.geometry.motion import quaternion_product, rotation_matrix
-from shinari.io.robots.closures import closing_joints
+from shinari.io.robots.closures import ATTACHED, closing_joints
 from shinari.io.robots.drives import Actuator, actuators_of, motor_of
-from shinari.io.robots.geometry import Geom, color_of, may_touch, relative, surface_of
+from shinari.io.robots.flex_objects import FlexAdder, attach
+from shinari.io.robots.geometry import Geom, color_of, may_touch, meet, relative, surface_of
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
 from shinari.io.robots.sensors import sensors_of
 from shinari.io.robots.tendons import Found, tendons_of
-from shinari.scene.handle import BodyHandle, ColliderHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.medium import Medium
 from shinari.scene.tendon import Pulley, TendonHandle, Wrap
@@ -126,6 +127,7 @@ class _Adder:
         self._joints: dict[str, JointHandle] = {}
         self._actuators: list[Actuator] = []
         self._tendons: dict[str, TendonHandle] = {}
+        self._flexes: dict[str, Handle] = {}
 
     def robot(self) -> Robot:
         """Add everything."""
@@ -134,9 +136,10 @@ class _Adder:
             self._add_body(body)
         names = {j: m.joint_name(j) for joints in m.joints for j in joints}
         self._actuators = actuators_of(m.model, names, self._skipped)
-        for body in range(1, int(m.model.nbody)):
+        for body in m.solid:
             self._add_joints(body)
         colliders = self._add_world()
+        self._add_flexes(colliders)
         self._add_closures()
         self._filter(colliders)
         followers = self._couple()
@@ -147,7 +150,8 @@ class _Adder:
         actuators = {actuator.name: actuator for actuator in self._actuators}
         told = self._skipped, m.source.repaired
         parts = bodies, self._joints, colliders
-        return Robot(self._name, *parts, *told, actuators, self._poses(), followers, sensors, self._tendons)
+        others = followers, sensors, self._tendons, self._flexes
+        return Robot(self._name, *parts, *told, actuators, self._poses(), *others)
 
     def _poses(self) -> dict[str, dict[str, float]]:
         """Keyframes as named targets."""
@@ -340,6 +344,9 @@ class _Adder:
         """Joints that close loops."""
         m = self._mechanism
         for label, options in closing_joints(m, self._anchor):
+            if options["kind"] == ATTACHED:
+                attach(self._scene, label, self._held_ends(options), self._skipped)
+                continue
             kind, bodies = options.pop("kind"), [m.carrier(options.pop(side)) for side in "ab"]
             moving = [body for body in bodies if body and not m.static[body]]
             if bodies[0] == bodies[1] or not moving:
@@ -350,6 +357,24 @@ class _Adder:
                 bodies.reverse()
             a, b = self._handles[bodies[0]], self._handles.get(bodies[1])
             self._add_joint(kind, label, a, b, collide=True, **options)
+
+    def _add_flexes(self, colliders: Mapping[str, ColliderHandle]) -> None:
+        """Flexible parts, and what they do not touch."""
+        m, parts = self._mechanism, self._mechanism.flexes.parts
+        fixed = {int(body) for part in parts for body in part.fixed if body >= 0}
+        carriers = {body: self._handles[m.carrier(body)] for body in fixed if m.carrier(body) in self._handles}
+        adder = FlexAdder(self._scene, self._anchor, carriers, self._skipped)
+        for part in parts:
+            handle = adder.add(part, self._free_name(part.name, "flex"))
+            if handle is None:
+                continue
+            self._flexes[part.name] = handle
+            for body, carrier in self._handles.items():
+                if self._solid[body] and not any(meet(part.masks, geom.masks) for geom in self._solid[body]):
+                    self._scene.ignore_contact(handle, carrier)
+            for geom in m.geoms[0]:
+                if geom.touches and not meet(part.masks, geom.masks):
+                    self._scene.ignore_contact(handle, colliders[geom.name])
 
     def _add_world(self) -> dict[str, ColliderHandle]:
         """What is touched of the world itself."""
@@ -379,6 +404,17 @@ class _Adder:
             self._skipped.append(f"friction of body {self._mechanism.body_name(body)!r}: only the largest of its geoms")
         names = ("friction", "torsional_friction", "rolling_friction")
         return dict(zip(names, rows.max(axis=0).tolist(), strict=True))
+
+    def _held_ends(self, options: dict[str, Any]) -> list[Any]:
+        """Both ends of what holds points of flexible parts: points, bodies, or None for what stands still."""
+        m, ends = self._mechanism, []
+        for body in (options["a"], options["b"]):
+            part, index = m.flexes.point_of.get(body, (-1, -1))
+            if part < 0:
+                ends.append(self._handles.get(m.carrier(body)))
+            else:
+                ends.append((self._flexes.get(m.flexes.parts[part].name), index))
+        return ends
 
     def _filter(self, colliders: dict[str, ColliderHandle]) -> None:
         """Let pass through each other what does in the file: what is joined, listed pairs, and by masks."""
@@ -419,11 +455,13 @@ class _Adder:
 def _whole(scene: Scene) -> Iterator[None]:
     """Everything is added, or nothing is."""
     lists = (scene.bodies, scene.joints, scene.tendons, scene.colliders)
+    lists += (scene.particle_objects, scene.rows, scene.body_rows)
     lengths, handles, ignored = [len(items) for items in lists], dict(scene.handles), set(scene.ignored)
+    pinned = set(scene.pinned)
     try:
         yield
     except BaseException:
         for items, length in zip(lists, lengths, strict=True):
             del items[length:]
-        scene.handles, scene.ignored = handles, ignored
+        scene.handles, scene.ignored, scene.pinned, scene._positions = handles, ignored, pinned, None
         raise

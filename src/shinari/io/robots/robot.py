@@ -10,7 +10,7 @@ from shinari import check
 from shinari.errors import SceneError
 from shinari.io.robots.drives import Actuator, motor_of
 from shinari.io.robots.sensors import Sensor
-from shinari.scene.handle import BodyHandle, ColliderHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.motors import MOTORS, ForceMotor, Motor, Servo, VelocityMotor
 from shinari.scene.running import running, simulation_of
@@ -39,6 +39,7 @@ class Robot:
         followers: Of each joint that follows another the name of that, see `Scene.couple_joints`.
         sensors: Its sensors by name; `robot.sensors["gyro"].read()`.
         tendons: Its tendons and couplings of joints by their names in the file.
+        flexes: Its flexible parts by their names in the file: cloth, ropes, soft bodies.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Robot:
     followers: Mapping[str, str] = field(default_factory=dict)
     sensors: Mapping[str, Sensor] = field(default_factory=dict)
     tendons: Mapping[str, TendonHandle] = field(default_factory=dict)
+    flexes: Mapping[str, Handle] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
