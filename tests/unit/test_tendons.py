@@ -175,9 +175,15 @@ def test_checkpoints_keep_tendons_and_media(tmp_path: Path) -> None:
                 sn.Via(ball, (0.5, -1, 0))]  # fmt: skip
         scene.add_tendon(path, joints={joint: 0.3}, stiffness=50.0, damping=2.0, dry_friction=0.5, mass=0.2,
                          motor=sn.ForceMotor(-3.0), name="rope")  # fmt: skip
+        muscle = sn.Muscle(30.0, (-1.0, 1.0))
+        scene.add_tendon(joints={joint: 1.0}, actuator=muscle, name="muscle")
+        law = sn.ActuatorLaw(2.0, (0.0, -1.0, -0.1), dynamics="integrator", activation_limits=(-2.0, 3.0))
+        scene.add_tendon(joints={joint: -1.0}, actuator=law, name="piston")
         return scene, sn.Simulation(scene, substeps=5)
 
     _, sim = build()
+    sim.scene["muscle"].command(0.7)
+    sim.scene["piston"].command(-0.3)
     sim.run(0.2, progress=False)
     sim.save(tmp_path / "a.ckpt")
     again = sn.Simulation.load(tmp_path / "a.ckpt")
@@ -185,6 +191,8 @@ def test_checkpoints_keep_tendons_and_media(tmp_path: Path) -> None:
     again.run(0.2, progress=False)
     assert np.array_equal(sim.state.body_positions, again.state.body_positions)
     assert again.scene["rope"].length == sim.scene["rope"].length
+    for name in ("muscle", "piston"):
+        assert again.scene[name].activation == sim.scene[name].activation != 0.0
 
 
 BAD = [
@@ -216,6 +224,17 @@ BAD = [
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, rest_length=(2.0, 1.0)), "the lower, 2, is above the upper, 1"),
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, stiffness=-1.0), "stiffness"),
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, motor=3.0), "expected a VelocityMotor, a Servo or a ForceMotor"),
+    (lambda s, j: s.add_tendon(joints={"j0": 1.0}, actuator=3.0), "expected an ActuatorLaw or a Muscle, got 3"),
+    (
+        lambda s, j: s.add_tendon(joints={"j0": 1.0}, actuator=sn.Muscle(1.0, (0, 1)), motor=sn.ForceMotor(1.0)),
+        "it has an actuator already",
+    ),
+    (lambda s, j: sn.Muscle(1.0, (1.0, 1.0)), "the lower, 1, is not below the upper, 1"),
+    (lambda s, j: sn.Muscle(-1.0, (0.0, 1.0)), "peak_force"),
+    (lambda s, j: sn.ActuatorLaw(gear=0.0), "0 leaves no force"),
+    (lambda s, j: sn.ActuatorLaw(times=(0.0, 1.0)), "times"),
+    (lambda s, j: sn.ActuatorLaw(dynamics="magic"), "dynamics"),
+    (lambda s, j: sn.ActuatorLaw(force_limits=(1.0, float("nan"))), "force_limits"),
     (lambda s, j: s.add_rigid_body(sn.Sphere(1.0), medium=3.0), "medium"),
     (lambda s, j: s.add_rigid_body(sn.Sphere(1.0), medium=sn.Medium(-1.0)), "medium: density"),
 ]

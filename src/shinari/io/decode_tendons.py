@@ -7,6 +7,7 @@ import numpy as np
 from shinari import check
 from shinari.api.add_tendons import COEFFICIENTS
 from shinari.io.decode_bodies import checked_drive, expect
+from shinari.scene.actuator import ActuatorLaw
 from shinari.scene.body import WORLD
 from shinari.scene.contents import Contents
 from shinari.scene.tendon import JointTerm, Segment, Tendon
@@ -37,6 +38,9 @@ def checked_tendon(value: Any, scene: Contents) -> Tendon:
         raise ValueError(f"limits of {check.short(name)} are no pair")
     check.number(name, "max_force", tendon.max_force, above=0.0, infinite=True)
     checked_drive(name, tendon.drive)
+    if tendon.actuator is not None:
+        # what it is made of was checked as it was made
+        expect(tendon.actuator, ActuatorLaw)
     return tendon
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from shinari.scene.actuator import ActuatorLaw
 from shinari.scene.body import WORLD, Drive
 from shinari.scene.motors import Motor
 from shinari.scene.running import running
@@ -124,6 +125,7 @@ class Tendon:
         mass: Mass that moves along with it [kg].
         drive: Its motor, or None.
         max_force: Largest force of its motors [N].
+        actuator: Its actuator, or None.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Tendon:
     mass: float = 0.0
     drive: Drive | None = None
     max_force: float = np.inf
+    actuator: ActuatorLaw | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,6 +209,26 @@ class TendonHandle:
             SceneError: There is no simulation.
         """
         return running(self._scene, self._label).bodies.tendon_motor(self)
+
+    @property
+    def activation(self) -> float:
+        """Activation of its actuator now; 0 without one.
+
+        Raises:
+            SceneError: There is no simulation.
+        """
+        return self._state.activation
+
+    def command(self, value: float) -> None:
+        """Give its actuator a command, which holds until the next one.
+
+        Args:
+            value: Of a muscle its excitation, 0 to 1.
+
+        Raises:
+            SceneError: There is no simulation or no actuator, or the value is outside the limits.
+        """
+        running(self._scene, self._label).bodies.command_tendons([self], [value])
 
     def drive(self, motor: Motor | float | None) -> None:
         """Drive its length: `ForceMotor(-20)` pulls with 20 N, a `Servo` holds a length, a `VelocityMotor` winds.

@@ -67,15 +67,10 @@ def _tried(source: Source, use: Any) -> Any:
 
 def _mended(source: Source, told: str, lines: dict[int, Element]) -> bool:
     """Leave out or mend what an error tells of; whether there was something to mend."""
-    name = re.search(r"element name '([^']*)'", told, re.IGNORECASE)
-    if "must satisfy A + B" in told or "inertia must be positive" in told:
-        return _balance(source, "" if name is None else name[1])
-    if "mesh" in told and ("volume is too small" in told or "inertia" in told) and name is not None:
-        return _make_shell(source, name[1])
-    asset = re.search(r"asset_\d+\.\w+|asset_\d+", told)
-    if asset is not None and _mend_mesh(source, asset[0], told):
-        return True
-    element = _element_of(source, told, lines, "" if name is None else name[1])
+    mended = _mended_without_element(source, told)
+    if mended is not None:
+        return mended
+    element = _element_of(source, told, lines)
     if element is None:
         return False
     above = parents(source.root)
@@ -104,8 +99,26 @@ def _mended(source: Source, told: str, lines: dict[int, Element]) -> bool:
     return False
 
 
-def _element_of(source: Source, told: str, lines: dict[int, Element], name: str) -> Element | None:
+def _mended_without_element(source: Source, told: str) -> bool | None:
+    """Mend tensors, meshes and lengths of muscles; None where an error tells of none of these."""
+    if "must satisfy A + B" in told or "inertia must be positive" in told:
+        return _balance(source, _name_in(told))
+    if "mesh" in told and ("volume is too small" in told or "inertia" in told) and _name_in(told):
+        return _make_shell(source, _name_in(told))
+    if re.search("length ?range", told, re.IGNORECASE):
+        return _leave_ranges(source)
+    return True if _mend_mesh(source, told) else None
+
+
+def _name_in(told: str) -> str:
+    """The name of an element in an error."""
+    found = re.search(r"element name '([^']*)'", told, re.IGNORECASE)
+    return found[1] if found else ""
+
+
+def _element_of(source: Source, told: str, lines: dict[int, Element]) -> Element | None:
     """The element that an error tells of, by its line, its name or its number in a section."""
+    name = _name_in(told)
     line = re.search(r"line (\d+)", told)
     element = lines.get(int(line[1])) if line else None
     if element is None and "flex" in told:
@@ -173,8 +186,20 @@ def _balance(source: Source, name: str) -> bool:
     return True
 
 
-def _mend_mesh(source: Source, asset: str, told: str) -> bool:
+def _leave_ranges(source: Source) -> bool:
+    """Do without the lengths of muscles that the file does not give."""
+    if source.no_ranges:
+        return False
+    source.no_ranges = True
+    return True
+
+
+def _mend_mesh(source: Source, told: str) -> bool:
     """Write a mesh anew with its triangles alone, or give one that is flat a thickness."""
+    found = re.search(r"asset_\d+\.\w+|asset_\d+", told)
+    if found is None:
+        return False
+    asset = found[0]
     name = next((found for found in source.assets if found == asset or found.rpartition(".")[0] == asset), None)
     if name is None or name in source.written or not name.endswith(EXTENSIONS):
         return False
@@ -197,8 +222,9 @@ def _make_shell(source: Source, name: str) -> bool:
 
 def _give_masses(spec: Any, source: Source, mujoco: Any) -> None:
     """Settings of a description before it is compiled, and the masses of links that have none."""
-    # the range of the lengths of muscles, which would be found by simulation
-    spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
+    if source.no_ranges:
+        # lengths of muscles, which are found by simulation
+        spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
     # some integrators refuse some flexible parts; none of them acts here
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
     for flex in spec.flexes:

@@ -176,15 +176,18 @@ class _Adder:
                 self._skipped.append(f"coupling {coupling.name!r}: one of its joints is of a body that stands still")
                 continue
             handles = self._joints[follower], None if leader is None else self._joints[leader]
-            name = self._free_name(coupling.name, "coupling")
-            self._tendons[coupling.name] = self._scene.couple_joints(*handles, coupling.coefficients, name=name)
+            law = {"joint": handles[0], "leader": handles[1], "coefficients": coupling.coefficients}
+            self._add_tendon(coupling.name, "coupling", add=self._scene.couple_joints, **law)
             if leader is not None:
                 found[follower] = leader
         return found
 
     def _add_tendons(self) -> None:
-        """Tendons over joints, through sites and around geoms, with their actuators as motors."""
-        m = self._mechanism
+        """Tendons over joints, through sites and around geoms, and their actuators.
+
+        An actuator with a law is that of its tendon, or of another one along the same path.
+        """
+        m, keys = self._mechanism, {}
         for found in tendons_of(m, self._anchor, self._matrix):
             if not self._moves_something(found):
                 self._skipped.append(f"tendon {found.name!r}: nothing that it goes over can move")
@@ -192,13 +195,36 @@ class _Adder:
             path = [self._carried(item) for item in found.path]
             joints = {self._joints[m.joint_name(j)]: weight for j, weight in found.joints.items()}
             motor = motor_of(self._actuators, found.name, on_tendon=True)
-            name = self._free_name(found.name, "tendon")
-            self._tendons[found.name] = self._scene.add_tendon(
-                path, joints=joints, motor=motor, name=name, **found.options
+            own = [a for a in self._actuators if a.law is not None and a.on_tendon and a.target == found.name]
+            first = own.pop(0) if own and motor is None else None
+            law = None if first is None else first.law
+            keys[found.name] = self._add_tendon(
+                found.name, "tendon", path=path, joints=joints, motor=motor, actuator=law, **found.options
             )
-        gone = [a.name for a in self._actuators if a.on_tendon and a.target not in self._tendons]
-        self._skipped += [f"actuator {name!r}: its tendon is not there" for name in gone]
+            if first is not None:
+                first.tendon = keys[found.name]
+            for actuator in own:
+                actuator.tendon = self._add_tendon(
+                    actuator.name, "actuator", path=path, joints=joints, actuator=actuator.law
+                )
+        for actuator in self._actuators:
+            if actuator.law is not None and not actuator.on_tendon and actuator.target in self._joints:
+                joints = {self._joints[actuator.target]: 1.0}
+                actuator.tendon = self._add_tendon(actuator.name, "actuator", joints=joints, actuator=actuator.law)
+        gone = [a.name for a in self._actuators if a.on_tendon and a.target not in keys]
+        gone += [a.name for a in self._actuators if a.law is not None and not a.tendon and a.name not in gone]
+        self._skipped += [f"actuator {name!r}: what it acts on is not there" for name in gone]
         self._actuators = [a for a in self._actuators if a.name not in gone]
+        for actuator in self._actuators:
+            if actuator.on_tendon:
+                actuator.target = keys[actuator.target]
+
+    def _add_tendon(self, name: str, kind: str, **options: Any) -> str:
+        """Add a tendon or a coupling; its name among those of the robot, which no other has."""
+        key = f"{name}_{kind}" if name in self._tendons else name
+        added = options.pop("add", self._scene.add_tendon)
+        self._tendons[key] = added(name=self._free_name(key, kind), **options)
+        return key
 
     def _moves_something(self, found: Found) -> bool:
         """Whether a tendon has joints that are there, or a body that can move."""

@@ -22,6 +22,8 @@ from shinari.systems.rigid.joints.table import (
     REST,
     ROTOR,
 )
+from shinari.systems.rigid.tendons.actuation import WIDTH as LAW_WIDTH
+from shinari.systems.rigid.tendons.actuation import law_row
 from shinari.systems.rigid.tendons.values import (
     AXES,
     CENTRE,
@@ -69,6 +71,7 @@ class TendonTable(NamedTuple):
         parts: Frames that they move, (P,) int64.
         links: Frames that they connect, (L, 2) int64.
         rows: Number of their Jacobian rows.
+        laws: Laws of their actuators, (T, WIDTH), see `actuation`.
     """
 
     codes: np.ndarray
@@ -78,6 +81,7 @@ class TendonTable(NamedTuple):
     parts: np.ndarray
     links: np.ndarray
     rows: int
+    laws: np.ndarray
 
 
 def pairs_of(parts: int) -> int:
@@ -118,6 +122,7 @@ def tendons_of(
         np.array(parts, np.int64),
         np.array(links, np.int64).reshape(-1, 2),
         lead - first_row,
+        np.array([law_row(tendon.actuator) for tendon in tendons]).reshape(-1, LAW_WIDTH),
     )
 
 

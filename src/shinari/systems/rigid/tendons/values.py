@@ -64,6 +64,8 @@ class TendonValues(Record):
     sliding = Field(np.float64, doc="whether dry friction slid, -1, 0 or 1", saved=True)
     force = Field(np.float64, unit="N", doc="force along the length in the last substep", saved=True)
     lag = Field(np.float64, unit="m/s", doc="speed in the substep less that after it, where mass moves", saved=True)
+    command = Field(np.float64, doc="command of its actuator", saved=True)
+    activation = Field(np.float64, doc="activation of its actuator", saved=True)
     rows = Field(np.float64, ROWS, doc="forces and stiffnesses of its rows, as those of a joint")
     old_rows = Field(np.float64, ROWS, doc="rows before the last evaluation")
     start = Field(np.float64, unit="m", doc="length at the start of the substep")
