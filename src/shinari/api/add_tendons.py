@@ -247,11 +247,17 @@ def _shape(scene: Contents, label: str, field: str, wrap: Wrap) -> dict[str, Any
         _, rotation, _ = _pose(scene, body)
         result["turn"] = quaternion_product(rotation * _OPPOSITE, _short_turn(np.array([0.0, 0.0, 1.0]), axis / size))
         result["along"] = axis / size
+    if check.choice(label, f"{field}: through", wrap.through, (True, False)):
+        result["through"] = True
+        if wrap.side is not None:
+            raise SceneError(f"{label}: {field}: side: a tendon through a shape has none; leave out one of the two")
     if wrap.side is not None:
         on, place = (wrap.side.body, wrap.side.place) if isinstance(wrap.side, Via) else (wrap.body, wrap.side)
         side, carrier = check.vector(label, f"{field}: side", place), _body(scene, label, f"{field}: side", on)
         if _inside(side, result):
-            raise SceneError(f"{label}: {field}: side: lies within the shape; give a point outside of it")
+            raise SceneError(
+                f"{label}: {field}: side: lies within the shape; give a point outside of it, or through=True"
+            )
         result["side"], result["side_body"] = _local(scene, carrier, side), carrier
     return result
 

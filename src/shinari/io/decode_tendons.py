@@ -52,6 +52,7 @@ def _check_segment(name: str, value: Any, bodies: int) -> None:
             check.indices(name, "bodies", body, bodies)
     check.array(name, "places", segment.places, (2, 3), most=check.FINITE)
     check.number(name, "part", segment.part, above=0.0)
+    check.choice(name, "through", segment.through, (True, False))
     if segment.wrapped is not None:
         check.number(name, "radius", segment.radius, above=0.0)
         check.vector(name, "centre", segment.centre)

@@ -144,7 +144,8 @@ def law_of(label: str, value: Any) -> ActuatorLaw | None:
 
 def _pair(label: str, field: str, value: Any, infinite: bool = False) -> tuple[float, float]:
     """A lower and an upper bound."""
-    if not (isinstance(value, (tuple, list, np.ndarray)) and len(value) == 2):
+    row = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    if not (row and len(value) == 2):
         raise SceneError(f"{label}: {field}: expected two numbers, got {check.short(value)}")
     low, high = (_bound(label, field, bound, infinite) for bound in value)
     if low > high or (low == high and not infinite):

@@ -1,7 +1,7 @@
 """Tendons of a compiled robot: over joints, through sites and around geoms."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -114,16 +114,18 @@ def _set_path(m: Mechanism, index: int, found: Found, point: Callable, turn: np.
     return True
 
 
-def _shape(model: Any, m: Mechanism, geom: int, cylinder: bool, site: int, name: str) -> Wrap | None:
+def _shape(model: Any, m: Mechanism, geom: int, cylinder: bool, site: int, name: str) -> Wrap:
     """A geom that a tendon goes around, in the world of the file."""
     centre, axis = np.array(m.data.geom_xpos[geom]), np.array(m.data.geom_xmat[geom]).reshape(3, 3)[:, 2]
     radius = float(model.geom_size[geom, 0])
     side = Via(int(model.site_bodyid[site]), np.array(m.data.site_xpos[site])) if site >= 0 else None
     body = int(model.geom_bodyid[geom])
-    wrap = Wrap(body, radius, centre, axis if cylinder else None, side)
-    if side is not None and _away(wrap, side.place) < radius:
-        m.skipped.append(f"tendon {name!r}: it goes through the inside of a geom; it goes straight there")
-        return None
+    # inside is told by the distance from the centre, of cylinders too
+    through = side is not None and float(np.linalg.norm(side.place - centre)) < radius
+    wrap = Wrap(body, radius, centre, axis if cylinder else None, None if through else side, through)
+    if wrap.side is not None and _away(wrap, wrap.side.place) < radius:
+        m.skipped.append(f"tendon {name!r}: its side site lies within the cylinder that it goes around, off its middle")
+        return replace(wrap, side=None)
     return wrap
 
 
@@ -145,4 +147,4 @@ def _placed(wrap: Wrap, point: Callable, turn: np.ndarray) -> Wrap:
     """A shape in the scene."""
     axis = None if wrap.axis is None else turn @ wrap.axis
     side = None if wrap.side is None else Via(wrap.side.body, point(wrap.side.place))
-    return Wrap(wrap.body, wrap.radius, point(wrap.position), axis, side)
+    return Wrap(wrap.body, wrap.radius, point(wrap.position), axis, side, wrap.through)

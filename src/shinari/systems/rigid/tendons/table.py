@@ -35,7 +35,6 @@ from shinari.systems.rigid.tendons.values import (
     FRAME_A,
     FRAME_G,
     FRAME_S,
-    HAS_SIDE,
     IS_HELD,
     JOINT,
     LEAD,
@@ -56,8 +55,10 @@ from shinari.systems.rigid.tendons.values import (
     SPHERE,
     STIFFNESS_OF_SPRING,
     STRAIGHT,
+    WAY,
     WIDTH,
 )
+from shinari.systems.rigid.tendons.wrapping import SIDED, THROUGH
 
 
 class TendonTable(NamedTuple):
@@ -159,9 +160,11 @@ def _of_segment(bodies: Sequence[Body], segment: Segment) -> tuple[np.ndarray, n
         if segment.turn is not None:
             axes = NO_ROTATION if index == WORLD else bodies[index].axes * np.array([1.0, -1.0, -1.0, -1.0])
             number[AXES : AXES + 4] = quaternion_product(axes, segment.turn)
+        if segment.through:
+            number[WAY] = THROUGH
         if segment.side is not None:
             code[FRAME_S] = _frame(segment.side_body, bodies)
-            number[SIDE : SIDE + 3], number[HAS_SIDE] = _local(segment.side_body, bodies, segment.side), 1.0
+            number[SIDE : SIDE + 3], number[WAY] = _local(segment.side_body, bodies, segment.side), SIDED
     return code, number
 
 

@@ -22,7 +22,7 @@ PIECE_CODES = 9
 # Values of its column SHAPE.
 OF_JOINT, STRAIGHT, SPHERE, CYLINDER = range(4)
 # Columns of the numbers of pieces: ends and the shape in the axes of their frames; the axis of a cylinder is its z.
-PLACE_A, PLACE_B, CENTRE, AXES, RADIUS, SIDE, HAS_SIDE, SHARE = 0, 3, 6, 9, 13, 14, 17, 18
+PLACE_A, PLACE_B, CENTRE, AXES, RADIUS, SIDE, WAY, SHARE = 0, 3, 6, 9, 13, 14, 17, 18
 PIECE_NUMBERS = 19
 # The same columns for what a joint adds.
 COEFFICIENTS, OFFSET = 0, 5
