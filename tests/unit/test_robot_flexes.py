@@ -232,7 +232,7 @@ def test_a_robot_that_cannot_be_added_leaves_no_points(tmp_path: Path, monkeypat
     def refuse(*_: object) -> None:
         raise sn.SceneError("no")
 
-    monkeypatch.setattr("shinari.io.robots.load.sensors_of", refuse)
+    monkeypatch.setattr("shinari.io.robots.load.SensorReader", refuse)
     path, scene = tmp_path / "robot.xml", sn.Scene()
     path.write_text(ARM % ("", ""))
     with pytest.raises(sn.SceneError, match="no"):

@@ -9,6 +9,8 @@ from shinari.io.robots.laws import law_of_model
 from shinari.io.robots.tendons import AT_TENDON, tendon_name
 from shinari.scene.actuator import ActuatorLaw
 from shinari.scene.motors import ForceMotor, Motor, Servo
+from shinari.scene.tendon import TendonHandle
+from shinari.systems.rigid.tendons.actuation import force_of, law_row
 
 HINGE, SLIDE = 3, 2
 AT_JOINT = (0, 1)
@@ -35,7 +37,8 @@ class Actuator:
         max_force: Largest force on its target.
         command: The command u.
         law: Of a muscle, or one with dynamics; None: of another.
-        tendon: Of one with a law the tendon that has it, by its name in `Robot.tendons`.
+        gear: Length of the actuator by that of its target.
+        handle: Of one with a law the tendon that has it, with its activation.
     """
 
     name: str
@@ -49,7 +52,22 @@ class Actuator:
     max_force: float = np.inf
     command: float = field(default=0.0)
     law: ActuatorLaw | None = None
-    tendon: str = ""
+    gear: float = 1.0
+    handle: TendonHandle | None = None
+
+    def force(self, length: float, rate: float) -> float:
+        """Its force, without the gear [N].
+
+        Args:
+            length: Angle or length of its target [rad or m].
+            rate: Rate of change of that.
+        """
+        if self.law is not None and self.handle is not None:
+            activation = self.handle.activation
+            found = force_of(0, law_row(self.law)[None], self.gear * length, self.gear * rate, activation)[0]
+            return float(np.clip(found, *self.law.force_limits))
+        force = self.gain * self.command + self.offset - self.stiffness * length - self.damping * rate
+        return float(np.clip(force, -self.max_force, self.max_force)) / self.gear
 
 
 def motor_of(actuators: list[Actuator], target: str, on_tendon: bool = False) -> Motor | None:
@@ -80,7 +98,7 @@ def actuators_of(model: Any, joint_names: dict[int, str], skipped: list[str]) ->
 def _with_law(law: ActuatorLaw, name: str, on: str, on_tendon: bool) -> Actuator:
     low, high = law.command_limits
     command = float(np.clip(0.0, low, high))
-    return Actuator(name, on, on_tendon, law.gear, limits=(low, high), command=command, law=law)
+    return Actuator(name, on, on_tendon, law.gear, limits=(low, high), command=command, law=law, gear=law.gear)
 
 
 def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list[str]) -> Actuator | None:
@@ -99,7 +117,7 @@ def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list
         law = law_of_model(model, index, label, skipped)
         return None if law is None else _with_law(law, name, on, not joint)
     bias = np.array(model.actuator_biasprm[index][:3]) if bias_type == AFFINE_BIAS else np.zeros(3)
-    result = Actuator(name, on, not joint, gear * float(model.actuator_gainprm[index][0]))
+    result = Actuator(name, on, not joint, gear * float(model.actuator_gainprm[index][0]), gear=gear)
     result.offset = gear * float(bias[0])
     # the stiffness against the length of the actuator, which is gear times the angle or length
     result.stiffness = max(-float(bias[1]), 0.0) * gear**2

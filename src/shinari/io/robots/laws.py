@@ -65,5 +65,5 @@ def _limits(model: Any, index: int, what: str) -> tuple[float, float]:
 def _muscle(model: Any, index: int) -> Muscle:
     low, high, force, scale, least, most, speed, passive, lengthening = np.array(model.actuator_gainprm[index][:9])
     peak = force if force >= 0.0 else scale / max(float(model.actuator_acc0[index]), 1e-15)
-    lengths = (float(bound) for bound in model.actuator_lengthrange[index])
-    return Muscle(float(peak), tuple(lengths), (low, high), least, most, speed, passive, lengthening)
+    start, end = (float(bound) for bound in model.actuator_lengthrange[index])
+    return Muscle(float(peak), (start, end), (low, high), least, most, speed, passive, lengthening)

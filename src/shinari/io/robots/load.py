@@ -19,7 +19,7 @@ from shinari.io.robots.geometry import Geom, color_of, may_touch, meet, relative
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
-from shinari.io.robots.sensors import sensors_of
+from shinari.io.robots.sensors import SensorReader
 from shinari.io.robots.tendons import Found, tendons_of
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.joint_handle import JointHandle
@@ -127,6 +127,8 @@ class _Adder:
         self._joints: dict[str, JointHandle] = {}
         self._actuators: list[Actuator] = []
         self._tendons: dict[str, TendonHandle] = {}
+        self._keys: dict[str, str] = {}
+        self._carriers: dict[int, JointHandle] = {}
         self._flexes: dict[str, Handle] = {}
 
     def robot(self) -> Robot:
@@ -145,7 +147,12 @@ class _Adder:
         followers = self._couple()
         self._add_tendons()
         self._list_others()
-        sensors = sensors_of(m, self._handles, self._joints)
+        tendons = {name: self._tendons[key] for name, key in self._keys.items()}
+        found = m, self._handles, self._joints, tendons, self._actuators, self._carriers
+        sensors = SensorReader(*found).sensors()
+        for actuator in self._actuators:
+            if actuator.on_tendon:
+                actuator.target = self._keys[actuator.target]
         bodies = {m.body_name(body): handle for body, handle in self._handles.items()}
         actuators = {actuator.name: actuator for actuator in self._actuators}
         told = self._skipped, m.source.repaired
@@ -187,7 +194,7 @@ class _Adder:
 
         An actuator with a law is that of its tendon, or of another one along the same path.
         """
-        m, keys = self._mechanism, {}
+        m, keys = self._mechanism, self._keys
         for found in tendons_of(m, self._anchor, self._matrix):
             if not self._moves_something(found):
                 self._skipped.append(f"tendon {found.name!r}: nothing that it goes over can move")
@@ -202,22 +209,19 @@ class _Adder:
                 found.name, "tendon", path=path, joints=joints, motor=motor, actuator=law, **found.options
             )
             if first is not None:
-                first.tendon = keys[found.name]
+                first.handle = self._tendons[keys[found.name]]
             for actuator in own:
-                actuator.tendon = self._add_tendon(
-                    actuator.name, "actuator", path=path, joints=joints, actuator=actuator.law
-                )
+                key = self._add_tendon(actuator.name, "actuator", path=path, joints=joints, actuator=actuator.law)
+                actuator.handle = self._tendons[key]
         for actuator in self._actuators:
             if actuator.law is not None and not actuator.on_tendon and actuator.target in self._joints:
                 joints = {self._joints[actuator.target]: 1.0}
-                actuator.tendon = self._add_tendon(actuator.name, "actuator", joints=joints, actuator=actuator.law)
+                key = self._add_tendon(actuator.name, "actuator", joints=joints, actuator=actuator.law)
+                actuator.handle = self._tendons[key]
         gone = [a.name for a in self._actuators if a.on_tendon and a.target not in keys]
-        gone += [a.name for a in self._actuators if a.law is not None and not a.tendon and a.name not in gone]
+        gone += [a.name for a in self._actuators if a.law is not None and a.handle is None and a.name not in gone]
         self._skipped += [f"actuator {name!r}: what it acts on is not there" for name in gone]
         self._actuators = [a for a in self._actuators if a.name not in gone]
-        for actuator in self._actuators:
-            if actuator.on_tendon:
-                actuator.target = keys[actuator.target]
 
     def _add_tendon(self, name: str, kind: str, **options: Any) -> str:
         """Add a tendon or a coupling; its name among those of the robot, which no other has."""
@@ -312,6 +316,7 @@ class _Adder:
             if body in self._handles and parent:
                 label = m.source.fixed.get(m.body_name(body)) or f"{m.body_name(body)}_fixed"
                 self._add_joint("fixed", label, self._handles[body], below, anchor=self._anchor(m.data.xpos[body]))
+                self._carriers[body] = self._joints[label]
             return
         chain = [*self._between[first], self._handles[first]]
         for joint, above in zip(m.joints[body], chain, strict=True):
@@ -326,6 +331,7 @@ class _Adder:
                 options |= self._along(joint, dof, label)
             self._add_joint(KINDS[kind], label, above, below, **options)
             below = above
+        self._carriers[body] = self._joints[m.joint_name(m.joints[body][0])]
 
     def _along(self, joint: int, dof: int, label: str) -> dict[str, Any]:
         """What acts along the free direction of a hinge or slider."""

@@ -123,13 +123,12 @@ class Robot:
         for name, value in numbers.items():
             actuator = self.actuators[name]
             actuator.command = float(np.clip(value, *actuator.limits))
-        with_law = [name for name in numbers if self.actuators[name].law is not None]
+        with_law = [a for a in (self.actuators[name] for name in numbers) if a.handle is not None]
         driven, pulled = self._motors(self.names), self._motors(self.tendons, on_tendon=True)
         bodies = self._simulation.bodies
         bodies.drive_all([self.joints[name] for name in driven], list(driven.values()), bounded=False)
         if with_law:
-            own = [self.tendons[self.actuators[name].tendon] for name in with_law]
-            bodies.command_tendons(own, [self.actuators[name].command for name in with_law])
+            bodies.command_tendons([a.handle for a in with_law], [a.command for a in with_law])
         if pulled:
             bodies.drive_tendons([self.tendons[name] for name in pulled], list(pulled.values()))
 

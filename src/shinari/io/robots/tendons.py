@@ -11,6 +11,8 @@ from shinari.scene.tendon import Pulley, Via, Wrap
 
 JOINT, PULLEY, SITE, SPHERE, CYLINDER = 1, 2, 3, 4, 5
 """Kinds of what a tendon goes over."""
+TENDON_OBJECT = 18
+"""Kind of a tendon where a sensor names one."""
 AT_TENDON = 3
 """Actuators that act on a tendon."""
 
@@ -38,7 +40,7 @@ def tendon_name(model: Any, index: int) -> str:
 
 
 def tendons_of(m: Mechanism, point: Callable[[Any], np.ndarray], turn: np.ndarray) -> list[Found]:
-    """The tendons that do something: with a spring, damping, friction, mass, limits or an actuator.
+    """The tendons that do something: with a spring, damping, friction, mass, limits, an actuator or a sensor.
 
     Args:
         m: The robot.
@@ -51,6 +53,8 @@ def tendons_of(m: Mechanism, point: Callable[[Any], np.ndarray], turn: np.ndarra
         for a in range(len(model.actuator_trntype))
         if int(model.actuator_trntype[a]) == AT_TENDON
     }
+    measured = np.array(model.sensor_objid)[np.array(model.sensor_objtype) == TENDON_OBJECT]
+    pulled |= set(measured.astype(int).tolist())
     result = []
     for index in range(int(model.ntendon)):
         options = _options(m, index)
