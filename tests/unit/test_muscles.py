@@ -142,6 +142,33 @@ CASES = {
 }
 
 
+def test_lengths_that_mujoco_does_not_find_are_sought_among_postures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A joint within limits: from one to the other."""
+
+    def refuse(spec: object) -> None:
+        if spec.compiler.LRopt.mode != mujoco.mjtLRMode.mjLRMODE_NONE:  # type: ignore[attr-defined]
+            raise ValueError("Error: Lengthrange computation did not converge in actuator 0")
+        return compiled(spec)
+
+    compiled = mujoco.MjSpec.compile
+    monkeypatch.setattr(mujoco.MjSpec, "compile", refuse)
+    path, scene = tmp_path / "arm.xml", sn.Scene()
+    text = ARM.replace('damping=".05"', 'damping=".05" limited="true" range="-40 70"')
+    path.write_text(text % '<muscle name="a" joint="e" gear="-1"/><muscle name="b" tendon="flexor"/>')
+    with pytest.warns(sn.RobotWarning, match="lengths of muscles a, b: MuJoCo finds none"):
+        robot = sn.load_robot(path, scene)
+    laws = [robot.actuators[name].law for name in "ab"]
+    muscles = [law.muscle for law in laws if law is not None and law.muscle is not None]
+    assert muscles[0].lengths == pytest.approx(np.radians((-70.0, 40.0)), abs=1e-9)
+    ends = []
+    for angle in np.radians((-40.0, 70.0)):
+        x, z = 0.1 * np.cos(angle) + 0.03 * np.sin(angle), -0.1 * np.sin(angle) + 0.03 * np.cos(angle)
+        ends.append(np.hypot(x, z - 0.1))
+    assert muscles[1].lengths == pytest.approx(sorted(ends), abs=1e-9)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_robots_move_as_in_mujoco(tmp_path: Path, case: str) -> None:
     """Both are of first order in the substep; activations follow the same equations."""

@@ -9,6 +9,7 @@ from shinari.errors import FileError, require
 from shinari.geometry.files.meshes import EXTENSIONS
 from shinari.io.robots.inertia import GYRATION
 from shinari.io.robots.meshes import THICKNESS, rewritten
+from shinari.io.robots.ranges import seek_ranges
 from shinari.io.robots.source import Source
 from shinari.io.robots.xml import described, parents
 from shinari.partial_files import reason
@@ -33,7 +34,11 @@ def compiled(source: Source) -> tuple[Any, Any]:
         MissingExtraError: MuJoCo is not installed.
         FileError: MuJoCo refuses the file for something that cannot be left out.
     """
-    return _tried(source, lambda spec: (spec, spec.compile()))
+    spec, model = _tried(source, lambda spec: (spec, spec.compile()))
+    muscles = seek_ranges(model) if source.no_ranges else []
+    if muscles:
+        source.repair(f"lengths of muscles {', '.join(muscles)}: MuJoCo finds none; those of random postures are taken")
+    return spec, model
 
 
 def parsed(source: Source) -> None:
