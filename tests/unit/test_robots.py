@@ -229,7 +229,7 @@ def test_actuators_become_motors(tmp_path: Path) -> None:
     assert drives[4].target == pytest.approx(0.1, rel=1e-12)
     assert (drives[3], drives[5]) == (None, None)
     assert scene.tendons[robot.tendons["t"].index].drive.kind == "force"
-    assert list(robot.actuators) == ["p", "actuator_2", "v", "m", "q", "pull"]
+    assert list(robot.actuators) == ["p", "actuator_2", "v", "m", "q", "pull", "biceps"]
     assert (robot.actuators["pull"].target, robot.actuators["pull"].gain) == ("t", 3.0)
     assert any("actuator 'biceps'" in told for told in robot.skipped)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.io.robots.laws import law_of_model
+from shinari.io.robots.laws import AT_JOINT, law_of_model
 from shinari.io.robots.tendons import AT_TENDON, tendon_name
 from shinari.scene.actuator import ActuatorLaw
 from shinari.scene.motors import ForceMotor, Motor, Servo
@@ -13,8 +13,6 @@ from shinari.scene.tendon import TendonHandle
 from shinari.systems.rigid.tendons.actuation import force_of, law_row
 
 HINGE, SLIDE = 3, 2
-AT_JOINT = (0, 1)
-"""Actuators that act on a joint, in its own axes or in those of the parent."""
 FIXED_GAIN, NO_BIAS, AFFINE_BIAS, NO_DYNAMICS = 0, 0, 1, 0
 
 

@@ -11,6 +11,8 @@ FIXED, AFFINE, MUSCLE = range(3)
 """Kinds of gains."""
 NO_BIAS, AFFINE_BIAS, MUSCLE_BIAS = range(3)
 """Kinds of biases."""
+AT_JOINT = (0, 1)
+"""Actuators that act on a joint, in its own axes or in those of the parent."""
 UNLIMITED = (-np.inf, np.inf)
 
 
@@ -38,6 +40,9 @@ def law_of_model(model: Any, index: int, label: str, skipped: list[str]) -> Actu
         "force_limits": _limits(model, index, "force"),
         "early": bool(model.actuator_actearly[index]),
     }
+    target = int(model.actuator_trnid[index, 0])
+    if int(model.actuator_trntype[index]) in AT_JOINT and model.jnt_actfrclimited[target]:
+        skipped.append(f"{label}: the limit of the force on its joint")
     times = np.array(model.actuator_dynprm[index][:3])
     if DYNAMICS[dynamics] == "muscle":
         options |= {"times": tuple(times[:2].tolist()), "smoothing": float(times[2])}
