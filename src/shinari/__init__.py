@@ -28,6 +28,7 @@ from shinari.errors import (
 from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.geometry.motion import Keyframes, Oscillation
 from shinari.geometry.rotations import rotation
+from shinari.scene.actuator import ActuatorLaw, Muscle
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
@@ -96,6 +97,7 @@ _LAZY = {
 
 __all__ = [
     "MATERIAL_COMPLIANCE",
+    "ActuatorLaw",
     "Box",
     "CacheWarning",
     "Capsule",
@@ -127,6 +129,7 @@ __all__ = [
     "Mesh",
     "MeshSequence",
     "MissingExtraError",
+    "Muscle",
     "Oscillation",
     "OverconstrainedWarning",
     "Pattern",

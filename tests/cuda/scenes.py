@@ -213,6 +213,10 @@ def tendons(scene):
     path[2:2] = [sn.Wrap(bodies[1], 0.1, (0.75, 0.05, 0), axis=(0, 0, 1))]
     path += [sn.Pulley(2.0), sn.Via(None, (0, 1, 0)), sn.Via(bodies[3], (1.5, 0, 0))]
     scene.add_tendon(path, joints={joints[0]: 0.2}, stiffness=50.0, damping=1.0, limits=(0.0, 5.0), dry_friction=0.2)
+    muscle = sn.Muscle(5.0, (-1.0, 1.0))
+    scene.add_tendon(joints={joints[0]: 1.0}, actuator=muscle)
+    law = sn.ActuatorLaw(2.0, (1.0, -3.0, -0.1), dynamics="filterexact", times=(0.1, 1.0))
+    scene.add_tendon(joints={joints[1]: 1.0}, actuator=law)
 
 
 @small(sleep=False)

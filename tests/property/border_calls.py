@@ -238,6 +238,8 @@ _OTHERS = {
     "Gusts": {"mean": (1.0, 0.0, 0.0), "amplitude": (0.0, 0.0, 0.0), "frequency": 1.0},
     "Keyframes": {"times": [0.0, 1.0], "positions": np.zeros((2, 3)), "rotations": np.eye(4)[[0, 0]]},
     "Oscillation": {"centre": (0.0, 0.0, 0.0), "amplitude": (1.0, 0.0, 0.0), "frequency": 1.0},
+    "ActuatorLaw": {"gain": 1.0, "dynamics": "filter"},
+    "Muscle": {"peak_force": 10.0, "lengths": (0.1, 0.4)},
     "ForceMotor": {"force": 1.0},
     "Servo": {"target": 1.0},
     "rotation": {"euler": (0.0, 0.0, 1.0)},
@@ -431,6 +433,9 @@ method(sn.Scene, "couple_joints", hinged, joint=named("hinge_a"), leader=named("
 method(sn.Scene, "add_tendon", hinged, joints={"hinge_a": 1.0, "hinge_c": -2.0}, limits=(-1.0, 1.0), rest_length=(0, 1),
        motor=sn.Servo(0.5, 1.0))  # fmt: skip
 method(sn.Scene, "add_tendon", hinged, "path", path=[sn.Via(None, (9.0, 9.0, 0.0)), sn.Via("c", (3.0, 0.0, 0.0))])
+method(
+    sn.Scene, "add_tendon", hinged, "actuator", joints={"hinge_a": 1.0}, actuator=sn.ActuatorLaw(2.0, dynamics="filter")
+)
 method(sn.Scene, "pin", chain, particles=[0, 1])
 method(sn.Scene, "__getitem__", chain, name="dust")
 

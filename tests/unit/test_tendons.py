@@ -104,6 +104,82 @@ def test_the_path_touches_its_shape_and_is_shortest(axis, sided: bool) -> None:
     assert found >= 3
 
 
+@pytest.mark.parametrize("axis", [None, (0.3, 1.0, 0.2)])
+def test_a_path_through_a_shape_meets_it_with_equal_angles(axis) -> None:
+    rng = np.random.default_rng(8)
+    found = 0
+    for _ in range(40):
+        p, q = rng.normal(size=(2, 3)) * 0.5
+        axes = None if axis is None else np.array(axis) / np.linalg.norm(axis)
+        away = [v if axes is None else v - (v @ axes) * axes for v in (p, q)]
+        if min(np.linalg.norm(v) for v in away) < 0.25:
+            continue
+        scene = sn.Scene()
+        ball = scene.add_rigid_body(sn.Sphere(0.05), position=q)
+        wrap = sn.Wrap(None, 0.2, (0, 0, 0), axis=axis, through=True)
+        rope = scene.add_tendon([sn.Via(None, p), wrap, sn.Via(ball, q)], limits=(0, np.inf))
+        sim = sn.Simulation(scene)
+        lines = rope.path
+        if len(lines) == 1:
+            assert rope.length == pytest.approx(np.linalg.norm(p - q))
+            continue
+        found += 1
+        at = lines[0][1]
+        assert np.allclose(lines[1][0], at, atol=1e-12)
+        radial = at if axes is None else at - (at @ axes) * axes
+        assert np.linalg.norm(radial) == pytest.approx(0.2, rel=1e-9)
+        ends = [(end - at) / np.linalg.norm(end - at) for end in (p, q)]
+        # what both lines pull on the point is along its radius
+        pull = ends[0] + ends[1]
+        assert np.linalg.norm(pull - (pull @ radial) * radial / 0.04) < 1e-7
+        assert sim.time == 0.0
+    assert found >= 10
+
+
+@pytest.mark.parametrize("shape", ["cylinder", "sphere"])
+@pytest.mark.parametrize("side", ["none", "outside", "inside"])
+def test_lengths_around_and_through_shapes_are_those_of_mujoco(tmp_path: Path, shape: str, side: str) -> None:
+    """40 tendons of random ends, shapes and sides in one file."""
+    rng = np.random.default_rng(11)
+    count, parts, tendons = 40, [], []
+    for k in range(count):
+        radius = rng.uniform(0.1, 0.5)
+        p, q, s = (_away_from_z(rng, shape == "cylinder") for _ in range(3))
+        p, q = (radius * rng.uniform(1.05, 3.0) * v for v in (p, q))
+        s = radius * rng.uniform(*((1.05, 3.0) if side == "outside" else (0.1, 0.6))) * s
+        if side == "inside":
+            s[2] *= 0.3
+        parts += [f'<site name="{n}{k}" pos="{v[0]} {v[1]} {v[2]}"/>' for n, v in (("p", p), ("s", s))]
+        parts.append(f'<geom name="g{k}" type="{shape}" size="{radius} 1" contype="0" conaffinity="0"/>')
+        parts.append(f'<body name="b{k}" pos="{q[0]} {q[1]} {q[2]}"><freejoint/><geom size=".01"/>')
+        parts.append(f'<site name="q{k}"/></body>')
+        told = "" if side == "none" else f'sidesite="s{k}"'
+        tendons.append(f'<spatial name="t{k}" stiffness="1"><site site="p{k}"/><geom geom="g{k}" {told}/>')
+        tendons.append(f'<site site="q{k}"/></spatial>')
+    text = f"<mujoco><worldbody>{''.join(parts)}</worldbody><tendon>{''.join(tendons)}</tendon></mujoco>"
+    path, scene = tmp_path / "robot.xml", sn.Scene()
+    path.write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        robot = sn.load_robot(path, scene)
+        sim = sn.Simulation(scene)
+    assert [told for told in robot.skipped if "within" in told or "straight" in told] == []
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    found = [robot.tendons[f"t{k}"].length for k in range(count)]
+    assert found == pytest.approx(data.ten_length.tolist(), abs=1e-7)
+    straight = [np.linalg.norm(data.site(f"p{k}").xpos - data.site(f"q{k}").xpos) for k in range(count)]
+    assert (np.array(found) > np.array(straight) + 1e-6).sum() > 5
+    assert sim.time == 0.0
+
+
+def _away_from_z(rng: np.random.Generator, across: bool) -> np.ndarray:
+    """A random vector of length 1, across z or at all."""
+    v = rng.normal(size=3)
+    return v / np.linalg.norm(v[:2] if across else v)
+
+
 def test_motors_pull_hold_and_wind() -> None:
     scene = sn.Scene(gravity=(0, -9.81, 0))
     ball = scene.add_rigid_body(sn.Sphere(0.1), mass=2.0, position=(0, -1, 0))
@@ -175,9 +251,15 @@ def test_checkpoints_keep_tendons_and_media(tmp_path: Path) -> None:
                 sn.Via(ball, (0.5, -1, 0))]  # fmt: skip
         scene.add_tendon(path, joints={joint: 0.3}, stiffness=50.0, damping=2.0, dry_friction=0.5, mass=0.2,
                          motor=sn.ForceMotor(-3.0), name="rope")  # fmt: skip
+        muscle = sn.Muscle(30.0, (-1.0, 1.0))
+        scene.add_tendon(joints={joint: 1.0}, actuator=muscle, name="muscle")
+        law = sn.ActuatorLaw(2.0, (0.0, -1.0, -0.1), dynamics="integrator", activation_limits=(-2.0, 3.0))
+        scene.add_tendon(joints={joint: -1.0}, actuator=law, name="piston")
         return scene, sn.Simulation(scene, substeps=5)
 
     _, sim = build()
+    sim.scene["muscle"].command(0.7)
+    sim.scene["piston"].command(-0.3)
     sim.run(0.2, progress=False)
     sim.save(tmp_path / "a.ckpt")
     again = sn.Simulation.load(tmp_path / "a.ckpt")
@@ -185,6 +267,8 @@ def test_checkpoints_keep_tendons_and_media(tmp_path: Path) -> None:
     again.run(0.2, progress=False)
     assert np.array_equal(sim.state.body_positions, again.state.body_positions)
     assert again.scene["rope"].length == sim.scene["rope"].length
+    for name in ("muscle", "piston"):
+        assert again.scene[name].activation == sim.scene[name].activation != 0.0
 
 
 BAD = [
@@ -212,10 +296,31 @@ BAD = [
         lambda s, j: s.add_tendon([sn.Via("body", (0, 0, 0)), sn.Wrap(None, 2, (0, 0, 0)), sn.Via(None, (5, 0, 0))]),
         "lies within the shape",
     ),
+    (
+        lambda s, j: s.add_tendon(
+            [
+                sn.Via("body", (0, 0, 0)),
+                sn.Wrap(None, 0.1, (2, 0, 0), side=(2, 1, 0), through=True),
+                sn.Via(None, (5, 0, 0)),
+            ]
+        ),
+        "a tendon through a shape has none",
+    ),
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, limits=(1.0, 2.0)), "it starts at a length of 0, outside 1 to 2"),
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, rest_length=(2.0, 1.0)), "the lower, 2, is above the upper, 1"),
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, stiffness=-1.0), "stiffness"),
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, motor=3.0), "expected a VelocityMotor, a Servo or a ForceMotor"),
+    (lambda s, j: s.add_tendon(joints={"j0": 1.0}, actuator=3.0), "expected an ActuatorLaw or a Muscle, got 3"),
+    (
+        lambda s, j: s.add_tendon(joints={"j0": 1.0}, actuator=sn.Muscle(1.0, (0, 1)), motor=sn.ForceMotor(1.0)),
+        "it has an actuator already",
+    ),
+    (lambda s, j: sn.Muscle(1.0, (1.0, 1.0)), "the lower, 1, is not below the upper, 1"),
+    (lambda s, j: sn.Muscle(-1.0, (0.0, 1.0)), "peak_force"),
+    (lambda s, j: sn.ActuatorLaw(gear=0.0), "0 leaves no force"),
+    (lambda s, j: sn.ActuatorLaw(times=(0.0, 1.0)), "times"),
+    (lambda s, j: sn.ActuatorLaw(dynamics="magic"), "dynamics"),
+    (lambda s, j: sn.ActuatorLaw(force_limits=(1.0, float("nan"))), "force_limits"),
     (lambda s, j: s.add_rigid_body(sn.Sphere(1.0), medium=3.0), "medium"),
     (lambda s, j: s.add_rigid_body(sn.Sphere(1.0), medium=sn.Medium(-1.0)), "medium: density"),
 ]
@@ -234,7 +339,8 @@ def test_bad_input_is_refused(call, told: str) -> None:
 mujoco = pytest.importorskip("mujoco", reason="the extra [robot] is not installed")
 
 TENDONS = """<mujoco><option timestep="0.0005" integrator="implicit"><flag contact="disable"/></option><worldbody>
-  <site name="wall" pos="-0.3 0 1.2"/><geom name="drum" type="cylinder" size="0.1 0.2" pos="0 0 1.3" euler="90 0 0"/>
+  <site name="wall" pos="-0.3 0 1.2"/><site name="within" pos="0 0 1.31"/>
+  <geom name="drum" type="cylinder" size="0.1 0.2" pos="0 0 1.3" euler="90 0 0"/>
   <body pos="0 0 1"><joint name="ja" axis="0 1 0" damping="0.1"/>
     <geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.03"/>
     <site name="a" pos="0.35 0 0.04"/><body pos="0.4 0 0"><joint name="jb" axis="0 1 0" damping="0.1"/>
@@ -253,6 +359,8 @@ CASES = {
     '<site site="b"/></spatial></tendon>',
     "pulled": '<tendon><spatial name="t"><site site="wall"/><site site="b"/></spatial></tendon>'
     '<actuator><motor name="m" tendon="t" gear="-20"/></actuator>',
+    "through a cylinder": '<tendon><spatial name="t" stiffness="100" damping="3" springlength="0.5"><site site="wall"/>'
+    '<geom geom="drum" sidesite="within"/><site site="a"/></spatial></tendon>',
     # between trees MuJoCo leaves out how the mass couples them
     "armature": '<tendon><fixed name="t" armature="0.3"><joint joint="ja" coef="1"/>'
     '<joint joint="jb" coef="2"/></fixed></tendon>',

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from shinari import check
-from shinari.api.add_joints import _OPPOSITE, _drive, _limits, _pose, _short_turn
+from shinari.api.add_joints import _OPPOSITE, _drive, _limits, _pose, _short_turn, _strength
 from shinari.errors import SceneError
 from shinari.geometry.motion import quaternion_product
-from shinari.scene.body import WORLD
+from shinari.scene.actuator import ActuatorLaw, Muscle, law_of
+from shinari.scene.body import WORLD, Drive
 from shinari.scene.contents import Contents
 from shinari.scene.handle import BodyHandle
 from shinari.scene.joint_handle import JointHandle
@@ -90,6 +91,7 @@ def add_tendon(
     mass: float = 0.0,
     motor: Motor | None = None,
     max_force: float | None = None,
+    actuator: ActuatorLaw | Muscle | None = None,
     name: str | None = None,
 ) -> TendonHandle:
     """Add a tendon: a rope without mass over points of bodies and around shapes, or a weighted sum of joint angles.
@@ -111,7 +113,8 @@ def add_tendon(
         mass: Mass that moves as fast as its length changes [kg].
         motor: `ForceMotor`, whose force lengthens it (a negative one pulls), `Servo` or `VelocityMotor`;
             `handle.drive` gives it another.
-        max_force: Largest force of any motor that it is given [N]; None: any.
+        max_force: Largest force of any motor that it is given [N]; None or infinity: any.
+        actuator: A `Muscle` or another `ActuatorLaw`, in place of a motor; `handle.command` gives it a command.
         name: Name in messages and results.
 
     Raises:
@@ -133,13 +136,20 @@ def add_tendon(
         limit_compliance=check.number(label, "limit_compliance", limit_compliance, least=0.0),
         dry_friction=check.number(label, "dry_friction", dry_friction, least=0.0),
         mass=check.number(label, "mass", mass, least=0.0),
-        max_force=np.inf if max_force is None else check.number(label, "max_force", max_force, above=0.0),
+        max_force=_strength(label, "max_force", max_force),
+        actuator=law_of(label, actuator),
     )
+    if tendon.actuator is not None and motor is not None:
+        raise SceneError(f"{label}: motor: it has an actuator already; leave out one of the two")
     length = _start_length(scene, tendon)
     slack = _slack(label, rest_length, length)
     found = _limits(label, "limits", limits, length, "a length of ")
     bounds = None if found is None else (float(found[0]), float(found[1]))
-    return _add(scene, replace(tendon, slack=slack, limits=bounds, drive=_drive(label, motor, tendon.max_force)))
+    drive = _drive(label, motor, tendon.max_force)
+    if tendon.actuator is not None:
+        # its force and its damping are written in each substep
+        drive = Drive("position", 0.0, stiffness=0.0)
+    return _add(scene, replace(tendon, slack=slack, limits=bounds, drive=drive))
 
 
 def _add(scene: Contents, tendon: Tendon) -> TendonHandle:
@@ -237,11 +247,17 @@ def _shape(scene: Contents, label: str, field: str, wrap: Wrap) -> dict[str, Any
         _, rotation, _ = _pose(scene, body)
         result["turn"] = quaternion_product(rotation * _OPPOSITE, _short_turn(np.array([0.0, 0.0, 1.0]), axis / size))
         result["along"] = axis / size
+    if check.choice(label, f"{field}: through", wrap.through, (True, False)):
+        result["through"] = True
+        if wrap.side is not None:
+            raise SceneError(f"{label}: {field}: side: a tendon through a shape has none; leave out one of the two")
     if wrap.side is not None:
         on, place = (wrap.side.body, wrap.side.place) if isinstance(wrap.side, Via) else (wrap.body, wrap.side)
         side, carrier = check.vector(label, f"{field}: side", place), _body(scene, label, f"{field}: side", on)
         if _inside(side, result):
-            raise SceneError(f"{label}: {field}: side: lies within the shape; give a point outside of it")
+            raise SceneError(
+                f"{label}: {field}: side: lies within the shape; give a point outside of it, or through=True"
+            )
         result["side"], result["side_body"] = _local(scene, carrier, side), carrier
     return result
 

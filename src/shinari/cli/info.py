@@ -112,6 +112,7 @@ def _robot(path: Path) -> dict[str, Any]:
         "bodies": {name: _body(body) for name, body in bodies.items()},
         "joints": {name: _moving(handle) for name, handle in robot.joints.items()},
         "actuators": {name: actuator.target for name, actuator in robot.actuators.items()},
+        "flexible_parts": {name: f"{len(handle)} points" for name, handle in robot.flexes.items()},
         "poses": list(robot.poses),
         "colliders": list(robot.colliders),
         "skipped": robot.skipped,

@@ -22,6 +22,7 @@ from shinari.check import short
 from shinari.geometry.embedded_surface import EmbeddedSurface
 from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.geometry.motion import Keyframes, Oscillation
+from shinari.scene.actuator import ActuatorLaw, Muscle
 from shinari.scene.body import Body, Drive, Joint
 from shinari.scene.cluster_surface import ClusterSurface
 from shinari.scene.contact_material import ContactMaterial
@@ -64,7 +65,7 @@ RECORDS: dict[str, type] = {
         ),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial, FluidMaterial, GrainMaterial),
         *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive, BodyRows, Sampling, Emitter, Sink),
-        *(Tendon, JointTerm, Segment, Medium),
+        *(Tendon, JointTerm, Segment, Medium, ActuatorLaw, Muscle),
     )
 }
 """What can be packed beside shapes, by name."""

@@ -7,6 +7,7 @@ import numpy as np
 from shinari import check
 from shinari.api.add_tendons import COEFFICIENTS
 from shinari.io.decode_bodies import checked_drive, expect
+from shinari.scene.actuator import ActuatorLaw
 from shinari.scene.body import WORLD
 from shinari.scene.contents import Contents
 from shinari.scene.tendon import JointTerm, Segment, Tendon
@@ -37,6 +38,9 @@ def checked_tendon(value: Any, scene: Contents) -> Tendon:
         raise ValueError(f"limits of {check.short(name)} are no pair")
     check.number(name, "max_force", tendon.max_force, above=0.0, infinite=True)
     checked_drive(name, tendon.drive)
+    if tendon.actuator is not None:
+        # what it is made of was checked as it was made
+        expect(tendon.actuator, ActuatorLaw)
     return tendon
 
 
@@ -48,6 +52,7 @@ def _check_segment(name: str, value: Any, bodies: int) -> None:
             check.indices(name, "bodies", body, bodies)
     check.array(name, "places", segment.places, (2, 3), most=check.FINITE)
     check.number(name, "part", segment.part, above=0.0)
+    check.choice(name, "through", segment.through, (True, False))
     if segment.wrapped is not None:
         check.number(name, "radius", segment.radius, above=0.0)
         check.vector(name, "centre", segment.centre)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from shinari.scene.actuator import ActuatorLaw
 from shinari.scene.body import WORLD, Drive
 from shinari.scene.motors import Motor
 from shinari.scene.running import running
@@ -30,17 +31,20 @@ class Via:
 class Wrap:
     """A sphere or cylinder around which a tendon goes, where it would pass through it.
 
-    A cylinder is endless for the tendon, and so is the tendon thin. The shortest path is taken; with a `side` that on
-    this side, whether the straight line passes through the shape or on the other side of it. Nothing touches a `Wrap`:
-    it may lie within a shape of the body, or have none.
+    A cylinder is endless for the tendon, and so is the tendon thin. The shortest path is taken. A `side` counts where
+    both ends lie on different sides of the line from the centre to it: the path is that over the side, whether the
+    straight line passes through the shape or on the other side of it. With `through` the tendon is held within the
+    shape: where the straight line would miss it, the shortest path that meets it is taken. Nothing touches a `Wrap`: it
+    may lie within a shape of the body, or have none.
 
     Attributes:
         body: The body that carries it; None: the world.
         radius: Its radius [m].
         position: Its centre as described, in the world [m], (3,).
         axis: Axis of a cylinder, in the world, of any length but zero; None: a sphere.
-        side: A point on the side on which the tendon lies [m], in the world, (3,), which moves along with the body of
-            the shape; or a `Via`, which moves along with a body of its own; None: either side.
+        side: A point outside of the shape, on the side on which the tendon lies [m], in the world, (3,), which moves
+            along with the body of the shape; or a `Via`, which moves along with a body of its own; None: either side.
+        through: Whether it goes through the shape in place of around it.
     """
 
     body: Any
@@ -48,6 +52,7 @@ class Wrap:
     position: Any
     axis: Any = None
     side: Any = None
+    through: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,7 @@ class Segment:
         turn: Unit quaternion that turns z to the axis of a cylinder, in the axes of the body, (4,); None: a sphere.
         side: A point on the side of the tendon in the axes of its body [m], (3,), or None.
         side_body: Index of the body that carries this point, or `WORLD`.
+        through: Whether it meets the shape in place of going around it.
     """
 
     bodies: tuple[int, int]
@@ -103,6 +109,7 @@ class Segment:
     turn: np.ndarray | None = None
     side: np.ndarray | None = None
     side_body: int = WORLD
+    through: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,7 @@ class Tendon:
         mass: Mass that moves along with it [kg].
         drive: Its motor, or None.
         max_force: Largest force of its motors [N].
+        actuator: Its actuator, or None.
     """
 
     name: str
@@ -140,6 +148,7 @@ class Tendon:
     mass: float = 0.0
     drive: Drive | None = None
     max_force: float = np.inf
+    actuator: ActuatorLaw | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,6 +215,26 @@ class TendonHandle:
             SceneError: There is no simulation.
         """
         return running(self._scene, self._label).bodies.tendon_motor(self)
+
+    @property
+    def activation(self) -> float:
+        """Activation of its actuator now; 0 without one.
+
+        Raises:
+            SceneError: There is no simulation.
+        """
+        return self._state.activation
+
+    def command(self, value: float) -> None:
+        """Give its actuator a command, which holds until the next one.
+
+        Args:
+            value: Of a muscle its excitation, 0 to 1.
+
+        Raises:
+            SceneError: There is no simulation or no actuator, or the value is outside the limits.
+        """
+        running(self._scene, self._label).bodies.command_tendons([self], [value])
 
     def drive(self, motor: Motor | float | None) -> None:
         """Drive its length: `ForceMotor(-20)` pulls with 20 N, a `Servo` holds a length, a `VelocityMotor` winds.

@@ -166,6 +166,7 @@ SECONDS = {
     "a rope around a shape": 0.6,
     "a block and tackle": 0.1,
     "a spring in a tendon": 0.1,
+    "a held muscle": 0.1,
     "terminal velocity in a medium": 0.1,
     "drag slows a body down": 0.1,
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shinari.api.scene import Scene
+from shinari.scene.actuator import Muscle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.motors import ForceMotor
 from shinari.scene.tendon import Pulley, TendonHandle, Via, Wrap
@@ -160,3 +161,27 @@ def springs(_: str) -> Iterator[Measurement]:
         times = dt * (k + a[k] / (a[k] - a[k + 1]))
         yield equal(f"period, k = {stiffness:g} N/m [s]", period, 2.0 * float(times[1] - times[0]), relative=2e-3,
                     theory="(w h)^2 of the integrator, straight lines between frames")  # fmt: skip
+
+
+@check("a held muscle", "F = F0 (FL(L) a + FP(L)); t / T = -(1/2 + 3/2 u) log(1 - a / u) - 3/2 a", precisions=ONE)
+def held_muscle(_: str) -> Iterator[Measurement]:
+    """A muscle that a rope keeps at its length: how its activation grows, and its tension."""
+    for scaled in (0.7, 1.0, 1.2, 1.5):
+        x, scene = 0.2 * scaled, Scene(gravity=(0.0, 0.0, 0.0))
+        ball = scene.add_rigid_body(Sphere(0.05), mass=1.0, position=(x, 0, 0))
+        scene.add_tendon([Via(None, (1, 0, 0)), Via(ball, (x, 0, 0))], limits=(0.0, 1.0 - x))
+        law = Muscle(50.0, (0.1, 0.3), (0.5, 1.5))
+        muscle = scene.add_tendon([Via(None, (0, 0, 0)), Via(ball, (x, 0, 0))], actuator=law)
+        sim = single(scene)
+        muscle.command(0.6)
+        sim.step(1)
+        a, h = muscle.activation, sim.settings.substep
+        time = 0.01 * (-(0.5 + 1.5 * 0.6) * math.log(1.0 - a / 0.6) - 1.5 * a)
+        yield equal(f"time of growth at {scaled:g} best lengths [s]", sim.time, time, absolute=2.0 * h,
+                    theory="explicit steps, first order")  # fmt: skip
+        sim.step(30)
+        away, over = abs(scaled - 1.0) / (0.25 if scaled < 1.0 else 0.3), max(scaled - 1.0, 0.0) / 0.3
+        active = 1.0 - 0.5 * away**2 if away <= 1.0 else 0.5 * (2.0 - away) ** 2
+        passive = 1.3 * (0.5 * over**2 if over <= 1.0 else over - 0.5)
+        yield equal(f"tension at {scaled:g} best lengths [N]", 50.0 * (active * 0.6 + passive), muscle.tension,
+                    relative=1e-5, theory="the rope is a row of 1e6 masses / h^2")  # fmt: skip

@@ -9,8 +9,11 @@ from shinari.geometry.motion import rotation_matrix
 from shinari.io.robots.mechanism import Mechanism
 
 CONNECT, WELD, JOINT = 0, 1, 2
+OF_FLEX = (4, 5, 6)
 BODY, SITE_OBJECT = 1, 6
 """Kinds of what an equality constraint holds together."""
+ATTACHED = "attached"
+"""Kind of what holds a point of a flexible part."""
 TOGETHER = 1e-5
 """Places that are farther apart than this are not one [m]."""
 
@@ -43,7 +46,9 @@ def _equality(m: Mechanism, index: int, label: str, point: Callable) -> dict[str
         m.skipped.append(f"{label}: it is not active at the start")
         return None
     if kind not in (CONNECT, WELD):
-        m.skipped.append(f"{label}: it is of a tendon or a flex")
+        if kind not in OF_FLEX:
+            # that of a flexible part is read with it
+            m.skipped.append(f"{label}: it is of tendons or keeps a distance")
         return None
     ids = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
     if int(model.eq_objtype[index]) == SITE_OBJECT:
@@ -58,7 +63,17 @@ def _equality(m: Mechanism, index: int, label: str, point: Callable) -> dict[str
     if apart > TOGETHER:
         m.skipped.append(f"{label}: at the start its ends are {apart:.3g} m apart; joints here hold from the start on")
         return None
+    if any(body in m.flexes.points for body in bodies):
+        return _of_points(m, bodies, label)
     return {"kind": "ball" if kind == CONNECT else "fixed", "a": bodies[0], "b": bodies[1], "anchor": point(places[0])}
+
+
+def _of_points(m: Mechanism, bodies: tuple[int, ...], label: str) -> dict[str, Any] | None:
+    """What holds a point of a flexible part at a body or at another point."""
+    if any(body in m.flexes.points and body not in m.flexes.point_of for body in bodies):
+        m.skipped.append(f"{label}: it is of a node of a flexible part")
+        return None
+    return {"kind": ATTACHED, "a": bodies[0], "b": bodies[1]}
 
 
 def _turned(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from shinari.io.robots.laws import AT_JOINT, law_of_model
 from shinari.io.robots.tendons import AT_TENDON, tendon_name
+from shinari.scene.actuator import ActuatorLaw
 from shinari.scene.motors import ForceMotor, Motor, Servo
+from shinari.scene.tendon import TendonHandle
+from shinari.systems.rigid.tendons.actuation import force_of, law_row
 
 HINGE, SLIDE = 3, 2
-AT_JOINT = (0, 1)
-"""Actuators that act on a joint, in its own axes or in those of the parent."""
 FIXED_GAIN, NO_BIAS, AFFINE_BIAS, NO_DYNAMICS = 0, 0, 1, 0
 
 
@@ -19,6 +21,7 @@ class Actuator:
     """An actuator of an MJCF: a force on a joint, or along a tendon.
 
     The force is gain u + offset - stiffness q - damping q', with the command u and the angle or length q of its target.
+    One with a law has a tendon of its own, which has its activation.
 
     Attributes:
         name: Its name.
@@ -31,6 +34,9 @@ class Actuator:
         limits: Least and largest command.
         max_force: Largest force on its target.
         command: The command u.
+        law: Of a muscle, or one with dynamics; None: of another.
+        gear: Length of the actuator by that of its target.
+        handle: Of one with a law the tendon that has it, with its activation.
     """
 
     name: str
@@ -43,11 +49,28 @@ class Actuator:
     limits: tuple[float, float] = (-np.inf, np.inf)
     max_force: float = np.inf
     command: float = field(default=0.0)
+    law: ActuatorLaw | None = None
+    gear: float = 1.0
+    handle: TendonHandle | None = None
+
+    def force(self, length: float, rate: float) -> float:
+        """Its force, without the gear [N].
+
+        Args:
+            length: Angle or length of its target [rad or m].
+            rate: Rate of change of that.
+        """
+        if self.law is not None and self.handle is not None:
+            activation = self.handle.activation
+            found = force_of(0, law_row(self.law)[None], self.gear * length, self.gear * rate, activation)[0]
+            return float(np.clip(found, *self.law.force_limits))
+        force = self.gain * self.command + self.offset - self.stiffness * length - self.damping * rate
+        return float(np.clip(force, -self.max_force, self.max_force)) / self.gear
 
 
 def motor_of(actuators: list[Actuator], target: str, on_tendon: bool = False) -> Motor | None:
     """The motor that some actuators together are for a joint or tendon; None where there is none."""
-    own = [a for a in actuators if a.target == target and a.on_tendon == on_tendon]
+    own = [a for a in actuators if a.target == target and a.on_tendon == on_tendon and a.law is None]
     if not own:
         return None
     stiffness, damping = sum(a.stiffness for a in own), sum(a.damping for a in own)
@@ -70,6 +93,12 @@ def actuators_of(model: Any, joint_names: dict[int, str], skipped: list[str]) ->
     return [actuator for actuator in found if actuator is not None]
 
 
+def _with_law(law: ActuatorLaw, name: str, on: str, on_tendon: bool) -> Actuator:
+    low, high = law.command_limits
+    command = float(np.clip(0.0, low, high))
+    return Actuator(name, on, on_tendon, law.gear, limits=(low, high), command=command, law=law, gear=law.gear)
+
+
 def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list[str]) -> Actuator | None:
     name = model.actuator(index).name or f"actuator_{index + 1}"
     label = f"actuator {name!r}"
@@ -79,15 +108,14 @@ def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list
     if not (joint or kind == AT_TENDON) or gear == 0.0:
         skipped.append(f"{label}: it acts on no hinge, slide or tendon")
         return None
-    bias_type = int(model.actuator_biastype[index])
-    if int(model.actuator_gaintype[index]) != FIXED_GAIN or bias_type not in (NO_BIAS, AFFINE_BIAS):
-        skipped.append(f"{label}: a muscle, a cylinder, a damper or one of a plugin")
-        return None
-    if int(model.actuator_dyntype[index]) != NO_DYNAMICS:
-        skipped.append(f"{label}: its dynamics; its command acts at once")
-    bias = np.array(model.actuator_biasprm[index][:3]) if bias_type == AFFINE_BIAS else np.zeros(3)
     on = joint_names[target] if joint else tendon_name(model, target)
-    result = Actuator(name, on, not joint, gear * float(model.actuator_gainprm[index][0]))
+    gain_type, bias_type = int(model.actuator_gaintype[index]), int(model.actuator_biastype[index])
+    simple = int(model.actuator_dyntype[index]) == NO_DYNAMICS
+    if not simple or gain_type != FIXED_GAIN or bias_type not in (NO_BIAS, AFFINE_BIAS):
+        law = law_of_model(model, index, label, skipped)
+        return None if law is None else _with_law(law, name, on, not joint)
+    bias = np.array(model.actuator_biasprm[index][:3]) if bias_type == AFFINE_BIAS else np.zeros(3)
+    result = Actuator(name, on, not joint, gear * float(model.actuator_gainprm[index][0]), gear=gear)
     result.offset = gear * float(bias[0])
     # the stiffness against the length of the actuator, which is gear times the angle or length
     result.stiffness = max(-float(bias[1]), 0.0) * gear**2

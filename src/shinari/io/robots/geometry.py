@@ -19,6 +19,7 @@ from shinari.shapes.sphere import Sphere
 from shinari.systems.rigid.surface import join_meshes
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
+PRIMITIVES = (SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX)
 UNKNOWN = {SDF: "signed distance field"}
 """Kinds of geoms that have no shape here."""
 Y_TO_Z = np.array([np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0])
@@ -128,22 +129,20 @@ def _color(model: Any, index: int) -> tuple[float, float, float] | None:
 
 def may_touch(first: list[Geom], second: list[Geom]) -> bool:
     """Whether any geom of one body touches any of another: one is of a kind that the other touches."""
-    return any(a.masks[0] & b.masks[1] or b.masks[0] & a.masks[1] for a in first for b in second)
+    return any(meet(a.masks, b.masks) for a in first for b in second)
+
+
+def meet(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Whether by their masks one is of a kind that the other touches."""
+    return bool(first[0] & second[1] or second[0] & first[1])
 
 
 def _shape(model: Any, index: int, kind: int, hulls: dict[int, ConvexHull]) -> tuple[Shape | None, np.ndarray | None]:
     """The shape, and how its axes are turned in those of the geom."""
-    size = np.array(model.geom_size[index], np.float64)
     if kind == PLANE:
         return Plane((0.0, 0.0, 1.0)), None
-    if kind == SPHERE:
-        return Sphere(float(size[0])), None
-    if kind == BOX:
-        return Box(tuple((2.0 * size).tolist())), None
-    if kind in (CAPSULE, CYLINDER):
-        return (Capsule if kind == CAPSULE else Cylinder)(float(size[0]), float(2.0 * size[1])), Y_TO_Z
-    if kind == ELLIPSOID:
-        return Ellipsoid(tuple(size.tolist())), None
+    if kind in PRIMITIVES:
+        return primitive(kind, np.array(model.geom_size[index], np.float64))
     if kind == HFIELD:
         return _ground(model, int(model.geom_dataid[index])), HFIELD_TURN
     if not (model.geom_contype[index] or model.geom_conaffinity[index]):
@@ -152,6 +151,17 @@ def _shape(model: Any, index: int, kind: int, hulls: dict[int, ConvexHull]) -> t
     if mesh not in hulls:
         hulls[mesh] = _hull(_hull_points(model, mesh))
     return hulls[mesh], None
+
+
+def primitive(kind: int, size: np.ndarray) -> tuple[Shape, np.ndarray | None]:
+    """A shape by its kind and its sizes in the file (3,), and how its axes are turned in those of the file."""
+    if kind == SPHERE:
+        return Sphere(float(size[0])), None
+    if kind == BOX:
+        return Box(tuple((2.0 * size).tolist())), None
+    if kind == ELLIPSOID:
+        return Ellipsoid(tuple(size.tolist())), None
+    return (Capsule if kind == CAPSULE else Cylinder)(float(size[0]), float(2.0 * size[1])), Y_TO_Z
 
 
 def _ground(model: Any, field: int) -> Heightfield:

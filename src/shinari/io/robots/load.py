@@ -12,15 +12,16 @@ from shinari import check
 from shinari.api.scene import Scene
 from shinari.errors import RobotWarning, warn
 from shinari.geometry.motion import quaternion_product, rotation_matrix
-from shinari.io.robots.closures import closing_joints
+from shinari.io.robots.closures import ATTACHED, closing_joints
 from shinari.io.robots.drives import Actuator, actuators_of, motor_of
-from shinari.io.robots.geometry import Geom, color_of, may_touch, relative, surface_of
+from shinari.io.robots.flex_objects import FlexAdder, attach
+from shinari.io.robots.geometry import Geom, color_of, may_touch, meet, relative, surface_of
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
-from shinari.io.robots.sensors import sensors_of
+from shinari.io.robots.sensors import SensorReader
 from shinari.io.robots.tendons import Found, tendons_of
-from shinari.scene.handle import BodyHandle, ColliderHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.medium import Medium
 from shinari.scene.tendon import Pulley, TendonHandle, Wrap
@@ -126,6 +127,9 @@ class _Adder:
         self._joints: dict[str, JointHandle] = {}
         self._actuators: list[Actuator] = []
         self._tendons: dict[str, TendonHandle] = {}
+        self._keys: dict[str, str] = {}
+        self._carriers: dict[int, JointHandle] = {}
+        self._flexes: dict[str, Handle] = {}
 
     def robot(self) -> Robot:
         """Add everything."""
@@ -134,20 +138,27 @@ class _Adder:
             self._add_body(body)
         names = {j: m.joint_name(j) for joints in m.joints for j in joints}
         self._actuators = actuators_of(m.model, names, self._skipped)
-        for body in range(1, int(m.model.nbody)):
+        for body in m.solid:
             self._add_joints(body)
         colliders = self._add_world()
+        self._add_flexes(colliders)
         self._add_closures()
         self._filter(colliders)
         followers = self._couple()
         self._add_tendons()
         self._list_others()
-        sensors = sensors_of(m, self._handles, self._joints)
+        tendons = {name: self._tendons[key] for name, key in self._keys.items()}
+        found = m, self._handles, self._joints, tendons, self._actuators, self._carriers
+        sensors = SensorReader(*found).sensors()
+        for actuator in self._actuators:
+            if actuator.on_tendon:
+                actuator.target = self._keys[actuator.target]
         bodies = {m.body_name(body): handle for body, handle in self._handles.items()}
         actuators = {actuator.name: actuator for actuator in self._actuators}
         told = self._skipped, m.source.repaired
         parts = bodies, self._joints, colliders
-        return Robot(self._name, *parts, *told, actuators, self._poses(), followers, sensors, self._tendons)
+        others = followers, sensors, self._tendons, self._flexes
+        return Robot(self._name, *parts, *told, actuators, self._poses(), *others)
 
     def _poses(self) -> dict[str, dict[str, float]]:
         """Keyframes as named targets."""
@@ -172,15 +183,18 @@ class _Adder:
                 self._skipped.append(f"coupling {coupling.name!r}: one of its joints is of a body that stands still")
                 continue
             handles = self._joints[follower], None if leader is None else self._joints[leader]
-            name = self._free_name(coupling.name, "coupling")
-            self._tendons[coupling.name] = self._scene.couple_joints(*handles, coupling.coefficients, name=name)
+            law = {"joint": handles[0], "leader": handles[1], "coefficients": coupling.coefficients}
+            self._add_tendon(coupling.name, "coupling", add=self._scene.couple_joints, **law)
             if leader is not None:
                 found[follower] = leader
         return found
 
     def _add_tendons(self) -> None:
-        """Tendons over joints, through sites and around geoms, with their actuators as motors."""
-        m = self._mechanism
+        """Tendons over joints, through sites and around geoms, and their actuators.
+
+        An actuator with a law is that of its tendon, or of another one along the same path.
+        """
+        m, keys = self._mechanism, self._keys
         for found in tendons_of(m, self._anchor, self._matrix):
             if not self._moves_something(found):
                 self._skipped.append(f"tendon {found.name!r}: nothing that it goes over can move")
@@ -188,13 +202,33 @@ class _Adder:
             path = [self._carried(item) for item in found.path]
             joints = {self._joints[m.joint_name(j)]: weight for j, weight in found.joints.items()}
             motor = motor_of(self._actuators, found.name, on_tendon=True)
-            name = self._free_name(found.name, "tendon")
-            self._tendons[found.name] = self._scene.add_tendon(
-                path, joints=joints, motor=motor, name=name, **found.options
+            own = [a for a in self._actuators if a.law is not None and a.on_tendon and a.target == found.name]
+            first = own.pop(0) if own and motor is None else None
+            law = None if first is None else first.law
+            keys[found.name] = self._add_tendon(
+                found.name, "tendon", path=path, joints=joints, motor=motor, actuator=law, **found.options
             )
-        gone = [a.name for a in self._actuators if a.on_tendon and a.target not in self._tendons]
-        self._skipped += [f"actuator {name!r}: its tendon is not there" for name in gone]
+            if first is not None:
+                first.handle = self._tendons[keys[found.name]]
+            for actuator in own:
+                key = self._add_tendon(actuator.name, "actuator", path=path, joints=joints, actuator=actuator.law)
+                actuator.handle = self._tendons[key]
+        for actuator in self._actuators:
+            if actuator.law is not None and not actuator.on_tendon and actuator.target in self._joints:
+                joints = {self._joints[actuator.target]: 1.0}
+                key = self._add_tendon(actuator.name, "actuator", joints=joints, actuator=actuator.law)
+                actuator.handle = self._tendons[key]
+        gone = [a.name for a in self._actuators if a.on_tendon and a.target not in keys]
+        gone += [a.name for a in self._actuators if a.law is not None and a.handle is None and a.name not in gone]
+        self._skipped += [f"actuator {name!r}: what it acts on is not there" for name in gone]
         self._actuators = [a for a in self._actuators if a.name not in gone]
+
+    def _add_tendon(self, name: str, kind: str, **options: Any) -> str:
+        """Add a tendon or a coupling; its name among those of the robot, which no other has."""
+        key = f"{name}_{kind}" if name in self._tendons else name
+        added = options.pop("add", self._scene.add_tendon)
+        self._tendons[key] = added(name=self._free_name(key, kind), **options)
+        return key
 
     def _moves_something(self, found: Found) -> bool:
         """Whether a tendon has joints that are there, or a body that can move."""
@@ -282,6 +316,7 @@ class _Adder:
             if body in self._handles and parent:
                 label = m.source.fixed.get(m.body_name(body)) or f"{m.body_name(body)}_fixed"
                 self._add_joint("fixed", label, self._handles[body], below, anchor=self._anchor(m.data.xpos[body]))
+                self._carriers[body] = self._joints[label]
             return
         chain = [*self._between[first], self._handles[first]]
         for joint, above in zip(m.joints[body], chain, strict=True):
@@ -296,6 +331,7 @@ class _Adder:
                 options |= self._along(joint, dof, label)
             self._add_joint(KINDS[kind], label, above, below, **options)
             below = above
+        self._carriers[body] = self._joints[m.joint_name(m.joints[body][0])]
 
     def _along(self, joint: int, dof: int, label: str) -> dict[str, Any]:
         """What acts along the free direction of a hinge or slider."""
@@ -340,6 +376,9 @@ class _Adder:
         """Joints that close loops."""
         m = self._mechanism
         for label, options in closing_joints(m, self._anchor):
+            if options["kind"] == ATTACHED:
+                attach(self._scene, label, self._held_ends(options), self._skipped)
+                continue
             kind, bodies = options.pop("kind"), [m.carrier(options.pop(side)) for side in "ab"]
             moving = [body for body in bodies if body and not m.static[body]]
             if bodies[0] == bodies[1] or not moving:
@@ -350,6 +389,24 @@ class _Adder:
                 bodies.reverse()
             a, b = self._handles[bodies[0]], self._handles.get(bodies[1])
             self._add_joint(kind, label, a, b, collide=True, **options)
+
+    def _add_flexes(self, colliders: Mapping[str, ColliderHandle]) -> None:
+        """Flexible parts, and what they do not touch."""
+        m, parts = self._mechanism, self._mechanism.flexes.parts
+        fixed = {int(body) for part in parts for body in part.fixed if body >= 0}
+        carriers = {body: self._handles[m.carrier(body)] for body in fixed if m.carrier(body) in self._handles}
+        adder = FlexAdder(self._scene, self._anchor, carriers, self._skipped)
+        for part in parts:
+            handle = adder.add(part, self._free_name(part.name, "flex"))
+            if handle is None:
+                continue
+            self._flexes[part.name] = handle
+            for body, carrier in self._handles.items():
+                if self._solid[body] and not any(meet(part.masks, geom.masks) for geom in self._solid[body]):
+                    self._scene.ignore_contact(handle, carrier)
+            for geom in m.geoms[0]:
+                if geom.touches and not meet(part.masks, geom.masks):
+                    self._scene.ignore_contact(handle, colliders[geom.name])
 
     def _add_world(self) -> dict[str, ColliderHandle]:
         """What is touched of the world itself."""
@@ -379,6 +436,17 @@ class _Adder:
             self._skipped.append(f"friction of body {self._mechanism.body_name(body)!r}: only the largest of its geoms")
         names = ("friction", "torsional_friction", "rolling_friction")
         return dict(zip(names, rows.max(axis=0).tolist(), strict=True))
+
+    def _held_ends(self, options: dict[str, Any]) -> list[Any]:
+        """Both ends of what holds points of flexible parts: points, bodies, or None for what stands still."""
+        m, ends = self._mechanism, []
+        for body in (options["a"], options["b"]):
+            part, index = m.flexes.point_of.get(body, (-1, -1))
+            if part < 0:
+                ends.append(self._handles.get(m.carrier(body)))
+            else:
+                ends.append((self._flexes.get(m.flexes.parts[part].name), index))
+        return ends
 
     def _filter(self, colliders: dict[str, ColliderHandle]) -> None:
         """Let pass through each other what does in the file: what is joined, listed pairs, and by masks."""
@@ -419,11 +487,13 @@ class _Adder:
 def _whole(scene: Scene) -> Iterator[None]:
     """Everything is added, or nothing is."""
     lists = (scene.bodies, scene.joints, scene.tendons, scene.colliders)
+    lists += (scene.particle_objects, scene.rows, scene.body_rows)
     lengths, handles, ignored = [len(items) for items in lists], dict(scene.handles), set(scene.ignored)
+    pinned = set(scene.pinned)
     try:
         yield
     except BaseException:
         for items, length in zip(lists, lengths, strict=True):
             del items[length:]
-        scene.handles, scene.ignored = handles, ignored
+        scene.handles, scene.ignored, scene.pinned, scene._positions = handles, ignored, pinned, None
         raise

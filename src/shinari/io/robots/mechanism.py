@@ -10,6 +10,7 @@ from shinari.api.add_tendons import MET
 from shinari.errors import FileError, SceneError, require
 from shinari.io.robots.compile import compiled
 from shinari.io.robots.couplings import Coupling, couplings_of, settled
+from shinari.io.robots.flexes import flexes_of, point_bodies
 from shinari.io.robots.geometry import Geom, geoms_of
 from shinari.io.robots.source import Source
 from shinari.shapes.hull import ConvexHull
@@ -43,9 +44,11 @@ class Mechanism:
         joints: Joints of each body, outermost first, without free ones.
         static: Whether each body stands still.
         groups: First body of the group of each body; 0 for those that stand still on the world.
-        bodies: Bodies that are bodies here.
+        solid: Bodies that are no points of flexible parts.
+        bodies: Those of them that are bodies here.
         geoms: Geoms of each of them, and of those that are merged into it; by 0 those of the world, and planes.
         couplings: Joints that follow others.
+        flexes: Flexible parts.
         skipped: What was left out, in words.
 
     Raises:
@@ -62,21 +65,25 @@ class Mechanism:
         self.name = spec.modelname if spec.modelname not in ("", UNNAMED) else source.path.stem
         self.source, self.skipped = source, source.skipped
         count = int(model.nbody)
-        self.joints = [
-            [j for j in range(model.njnt) if model.jnt_bodyid[j] == b and model.jnt_type[j] != FREE]
-            for b in range(count)
-        ]
+        points = point_bodies(model)
+        self.joints: list[list[int]] = [[] for _ in range(count)]
+        for j in range(int(model.njnt)):
+            if model.jnt_type[j] != FREE and int(model.jnt_bodyid[j]) not in points:
+                self.joints[int(model.jnt_bodyid[j])].append(j)
         self.qpos = np.array(model.qpos0)
         self._set_angles(angles)
         self.couplings = self._settle(angles)
         self.data.qpos[:] = self.qpos
         mujoco.mj_kinematics(model, self.data)
-        if model.ntendon:
+        if model.ntendon or model.nflex:
             mujoco.mj_comPos(model, self.data)
+            mujoco.mj_flex(model, self.data)
             mujoco.mj_tendon(model, self.data)
+        self.flexes = flexes_of(spec, model, self.data, self.skipped)
+        self.solid = [b for b in range(1, count) if b not in points]
         self.static = [True] * count
         self.groups = [0] * count
-        for body in range(1, count):
+        for body in self.solid:
             parent = int(model.body_parentid[body])
             self.static[body] = not self.joints[body] and self._stands(body, parent, fixed_base)
             carried = not self.joints[body] and (parent != 0 or self.static[body])
@@ -85,13 +92,13 @@ class Mechanism:
         found = [geoms_of(model, self.data, b, hulls, self.skipped) for b in range(count)]
         self.bodies = [
             b
-            for b in range(1, count)
+            for b in self.solid
             if model.body_mass[b] > 0.0
             or (self.static[b] and found[b])
             or (weighed and any(geom.touches for geom in found[b]))
         ]
         self.geoms: dict[int, list[Geom]] = {body: [] for body in (0, *self.bodies)}
-        for body, geoms in enumerate(found):
+        for body, geoms in ((0, found[0]), *((b, found[b]) for b in self.solid)):
             carrier = self.carrier(body)
             for geom in geoms:
                 endless = geom.shape is not None and geom.shape.endless
@@ -153,8 +160,8 @@ class Mechanism:
         if fixed_base is None or free:
             return fixed_base is True or not free
         # what carries no joints is scenery, unless it is all there is
-        carries = any(self.joints[b] and model.body_rootid[b] == body for b in range(body, int(model.nbody)))
-        roots = int((np.asarray(model.body_parentid[1:]) == 0).sum())
+        carries = any(self.joints[b] and model.body_rootid[b] == body for b in self.solid)
+        roots = sum(int(model.body_parentid[b]) == 0 for b in self.solid)
         return fixed_base or not (carries or roots == 1)
 
     def _settle(self, angles: Mapping[str, float]) -> list[Coupling]:

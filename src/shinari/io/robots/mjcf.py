@@ -15,7 +15,7 @@ from shinari.io.robots.xml import described, parents, parse
 
 LOOKS = ("texture", "skin", "layer", "visual", "statistic")
 """Elements that only say how something looks."""
-SKIPPED = ("deformable", "flexcomp", "plugin", "extension", "custom")
+SKIPPED = ("plugin", "extension", "custom")
 """Elements that are left out and listed."""
 MOST_INCLUDES, MOST_MODELS = 100, 20
 
@@ -49,16 +49,17 @@ def prepare_mjcf(root: Element, source: Source, models: tuple[Path, ...] = ()) -
         if element.tag == "model":
             _add_model(element, source, models)
             continue
-        if element.tag not in ("mesh", "hfield"):
+        if element.tag not in ("mesh", "hfield", "flexcomp"):
             raise FileError(
-                f"{source.path}: {described(element)}: file: is not read here; expected an element <mesh>, <hfield> "
-                f"or <model>"
+                f"{source.path}: {described(element)}: file: is not read here; expected an element <mesh>, <hfield>, "
+                f"<flexcomp> or <model>"
             )
         element.attrib.setdefault("name", posixpath.splitext(posixpath.basename(name.replace("\\", "/")))[0])
         if folders["strippath"] == "true":
             name = posixpath.basename(name.replace("\\", "/"))
         folder = folders["meshdir"].replace("\\", "/")
-        if element.tag == "mesh" and name.lower().endswith(FORMATS):
+        of_mesh = element.tag == "mesh" or (element.tag == "flexcomp" and element.get("type") == "mesh")
+        if of_mesh and name.lower().endswith(FORMATS):
             element.set("file", add_mesh(source, element.tag, name, folder))
         else:
             asset = f"asset_{len(source.assets)}{posixpath.splitext(name)[1].lower()}"

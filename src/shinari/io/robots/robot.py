@@ -10,7 +10,7 @@ from shinari import check
 from shinari.errors import SceneError
 from shinari.io.robots.drives import Actuator, motor_of
 from shinari.io.robots.sensors import Sensor
-from shinari.scene.handle import BodyHandle, ColliderHandle
+from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.motors import MOTORS, ForceMotor, Motor, Servo, VelocityMotor
 from shinari.scene.running import running, simulation_of
@@ -39,6 +39,7 @@ class Robot:
         followers: Of each joint that follows another the name of that, see `Scene.couple_joints`.
         sensors: Its sensors by name; `robot.sensors["gyro"].read()`.
         tendons: Its tendons and couplings of joints by their names in the file.
+        flexes: Its flexible parts by their names in the file: cloth, ropes, soft bodies.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Robot:
     followers: Mapping[str, str] = field(default_factory=dict)
     sensors: Mapping[str, Sensor] = field(default_factory=dict)
     tendons: Mapping[str, TendonHandle] = field(default_factory=dict)
+    flexes: Mapping[str, Handle] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -121,9 +123,12 @@ class Robot:
         for name, value in numbers.items():
             actuator = self.actuators[name]
             actuator.command = float(np.clip(value, *actuator.limits))
+        with_law = [a for a in (self.actuators[name] for name in numbers) if a.handle is not None]
         driven, pulled = self._motors(self.names), self._motors(self.tendons, on_tendon=True)
         bodies = self._simulation.bodies
         bodies.drive_all([self.joints[name] for name in driven], list(driven.values()), bounded=False)
+        if with_law:
+            bodies.command_tendons([a.handle for a in with_law], [a.command for a in with_law])
         if pulled:
             bodies.drive_tendons([self.tendons[name] for name in pulled], list(pulled.values()))
 

@@ -36,8 +36,8 @@ def robot_scene(path: Path) -> tuple[Scene, Robot]:
 
 
 def _lowest(scene: Scene) -> float:
-    """Height of the lowest point of all bodies [m]; 0 where none has a surface."""
-    heights = []
+    """Height of the lowest point of all bodies and flexible parts [m]; 0 where there is none."""
+    heights = [float(scene.positions[:, 1].min())] if scene.particle_count else []
     for body in scene.bodies:
         vertices, _ = body_surface(body)
         if len(vertices):

@@ -34,6 +34,7 @@ class Source:
         names: The asset of each file of a mesh.
         shells: Meshes that enclose no volume, by name: their mass is that of their surface.
         written: Meshes that were written anew, since MuJoCo could not read them, by the names of their assets.
+        no_ranges: Whether lengths of muscles are not sought, since they cannot be found.
         balanced: Whether moments of inertia that no body has are averaged.
     """
 
@@ -51,6 +52,7 @@ class Source:
     names: dict[Path, str] = field(default_factory=dict)
     shells: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
+    no_ranges: bool = False
     balanced: bool = False
 
     def skip(self, what: str) -> None:

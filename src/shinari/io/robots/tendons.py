@@ -1,7 +1,7 @@
 """Tendons of a compiled robot: over joints, through sites and around geoms."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from shinari.scene.tendon import Pulley, Via, Wrap
 
 JOINT, PULLEY, SITE, SPHERE, CYLINDER = 1, 2, 3, 4, 5
 """Kinds of what a tendon goes over."""
+TENDON_OBJECT = 18
+"""Kind of a tendon where a sensor names one."""
 AT_TENDON = 3
 """Actuators that act on a tendon."""
 
@@ -38,7 +40,7 @@ def tendon_name(model: Any, index: int) -> str:
 
 
 def tendons_of(m: Mechanism, point: Callable[[Any], np.ndarray], turn: np.ndarray) -> list[Found]:
-    """The tendons that do something: with a spring, damping, friction, mass, limits or an actuator.
+    """The tendons that do something: with a spring, damping, friction, mass, limits, an actuator or a sensor.
 
     Args:
         m: The robot.
@@ -51,6 +53,8 @@ def tendons_of(m: Mechanism, point: Callable[[Any], np.ndarray], turn: np.ndarra
         for a in range(len(model.actuator_trntype))
         if int(model.actuator_trntype[a]) == AT_TENDON
     }
+    measured = np.array(model.sensor_objid)[np.array(model.sensor_objtype) == TENDON_OBJECT]
+    pulled |= set(measured.astype(int).tolist())
     result = []
     for index in range(int(model.ntendon)):
         options = _options(m, index)
@@ -114,16 +118,18 @@ def _set_path(m: Mechanism, index: int, found: Found, point: Callable, turn: np.
     return True
 
 
-def _shape(model: Any, m: Mechanism, geom: int, cylinder: bool, site: int, name: str) -> Wrap | None:
+def _shape(model: Any, m: Mechanism, geom: int, cylinder: bool, site: int, name: str) -> Wrap:
     """A geom that a tendon goes around, in the world of the file."""
     centre, axis = np.array(m.data.geom_xpos[geom]), np.array(m.data.geom_xmat[geom]).reshape(3, 3)[:, 2]
     radius = float(model.geom_size[geom, 0])
     side = Via(int(model.site_bodyid[site]), np.array(m.data.site_xpos[site])) if site >= 0 else None
     body = int(model.geom_bodyid[geom])
-    wrap = Wrap(body, radius, centre, axis if cylinder else None, side)
-    if side is not None and _away(wrap, side.place) < radius:
-        m.skipped.append(f"tendon {name!r}: it goes through the inside of a geom; it goes straight there")
-        return None
+    # inside is told by the distance from the centre, of cylinders too
+    through = side is not None and float(np.linalg.norm(side.place - centre)) < radius
+    wrap = Wrap(body, radius, centre, axis if cylinder else None, None if through else side, through)
+    if wrap.side is not None and _away(wrap, wrap.side.place) < radius:
+        m.skipped.append(f"tendon {name!r}: its side site lies within the cylinder that it goes around, off its middle")
+        return replace(wrap, side=None)
     return wrap
 
 
@@ -145,4 +151,4 @@ def _placed(wrap: Wrap, point: Callable, turn: np.ndarray) -> Wrap:
     """A shape in the scene."""
     axis = None if wrap.axis is None else turn @ wrap.axis
     side = None if wrap.side is None else Via(wrap.side.body, point(wrap.side.place))
-    return Wrap(wrap.body, wrap.radius, point(wrap.position), axis, side)
+    return Wrap(wrap.body, wrap.radius, point(wrap.position), axis, side, wrap.through)

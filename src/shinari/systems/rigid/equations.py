@@ -144,7 +144,7 @@ class BodyEquations:
     def record_start(self, p: Program) -> None:
         """Record the begin of a substep, before the prediction."""
         self.joints.record_start(p, self._frames)
-        self.tendons.record_start(p, self._frames)
+        self.tendons.record_start(p, self._frames, self._settings.substep)
 
     def set_free_frames(self, free: np.ndarray) -> None:
         """Set the frames that can move, (F,)."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shinari.errors import SceneError
 from shinari.geometry.motion import rotation_matrix
 from shinari.scene.handle import BodyHandle
 from shinari.scene.joint_handle import JointHandle
@@ -172,6 +173,9 @@ class BodyQueries:
         assert rigid is not None  # there is a tendon
         own, frames = system.equations.tendons, system.frames_now()
         found = [self._tendon(tendon).index for tendon in tendons]
+        for tendon in (rigid.tendons[t] for t in found):
+            if tendon.actuator is not None:
+                raise SceneError(f"tendon {tendon.name!r}: its actuator moves it; give that a command(...)")
         drives = [
             wanted_pull(rigid.tendons[t].name, rigid.tendons[t].max_force, motor, own.motor(t))
             for t, motor in zip(found, motors, strict=True)
@@ -181,6 +185,24 @@ class BodyQueries:
         if any(first):
             # the kernels of motors are recorded where there are motors
             self._run.bind()
+        self._bodies.wake()
+
+    def command_tendons(self, tendons: Sequence[TendonHandle], values: Sequence[float]) -> None:
+        """Give the actuators of several tendons commands at once; either all or, where one is refused, none.
+
+        Raises:
+            SceneError: One is no tendon of this scene or has no actuator, or a value is outside its limits.
+        """
+        rigid, own = self._run.model.find(RigidModel), self._bodies.equations.tendons
+        assert rigid is not None  # there is a tendon
+        found = [self._tendon(tendon).index for tendon in tendons]
+        wanted = []
+        for t, value in zip(found, values, strict=True):
+            label, law = f"tendon {rigid.tendons[t].name!r}", rigid.tendons[t].actuator
+            if law is None:
+                raise SceneError(f"{label}: command: it has no actuator; add it with actuator=, or drive(...) it")
+            wanted.append(law.command(label, value))
+        own.values.command[found] = wanted
         self._bodies.wake()
 
     def _indices(self, joints: Sequence[JointHandle | str]) -> np.ndarray:

@@ -37,7 +37,6 @@ from shinari.systems.rigid.tendons.values import (
     FRAME_B,
     FRAME_G,
     FRAME_S,
-    HAS_SIDE,
     JOINT,
     OF_JOINT,
     OFFSET,
@@ -53,6 +52,7 @@ from shinari.systems.rigid.tendons.values import (
     SHARE,
     SIDE,
     STRAIGHT,
+    WAY,
     TendonData,
     TendonParts,
     TendonPieces,
@@ -121,11 +121,11 @@ def wrapped(s, p, q, pieces, frames):
     axes = multiply(frames.q[f], quaternion_at(numbers, s, AXES))
     a, b = rotate_back(axes, sub(p, centre)), rotate_back(axes, sub(q, centre))
     side = rotate_back(axes, sub(in_world(frames, codes[s, FRAME_S], vector_at(numbers, s, SIDE)), centre))
-    r, sided = numbers[s, RADIUS], numbers[s, HAS_SIDE] != 0.0
+    r, way = numbers[s, RADIUS], numbers[s, WAY]
     if codes[s, SHAPE] == CYLINDER:
-        found, t, u, arc = around_cylinder(a, b, r, side, sided)
+        found, t, u, arc = around_cylinder(a, b, r, side, way)
     else:
-        found, t, u, arc = around_sphere(a, b, r, side, sided)
+        found, t, u, arc = around_sphere(a, b, r, side, way)
     return found, add(centre, rotate(axes, t)), add(centre, rotate(axes, u)), arc
 
 

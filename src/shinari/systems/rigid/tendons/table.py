@@ -22,6 +22,8 @@ from shinari.systems.rigid.joints.table import (
     REST,
     ROTOR,
 )
+from shinari.systems.rigid.tendons.actuation import WIDTH as LAW_WIDTH
+from shinari.systems.rigid.tendons.actuation import law_row
 from shinari.systems.rigid.tendons.values import (
     AXES,
     CENTRE,
@@ -33,7 +35,6 @@ from shinari.systems.rigid.tendons.values import (
     FRAME_A,
     FRAME_G,
     FRAME_S,
-    HAS_SIDE,
     IS_HELD,
     JOINT,
     LEAD,
@@ -54,8 +55,10 @@ from shinari.systems.rigid.tendons.values import (
     SPHERE,
     STIFFNESS_OF_SPRING,
     STRAIGHT,
+    WAY,
     WIDTH,
 )
+from shinari.systems.rigid.tendons.wrapping import SIDED, THROUGH
 
 
 class TendonTable(NamedTuple):
@@ -69,6 +72,7 @@ class TendonTable(NamedTuple):
         parts: Frames that they move, (P,) int64.
         links: Frames that they connect, (L, 2) int64.
         rows: Number of their Jacobian rows.
+        laws: Laws of their actuators, (T, WIDTH), see `actuation`.
     """
 
     codes: np.ndarray
@@ -78,6 +82,7 @@ class TendonTable(NamedTuple):
     parts: np.ndarray
     links: np.ndarray
     rows: int
+    laws: np.ndarray
 
 
 def pairs_of(parts: int) -> int:
@@ -118,6 +123,7 @@ def tendons_of(
         np.array(parts, np.int64),
         np.array(links, np.int64).reshape(-1, 2),
         lead - first_row,
+        np.array([law_row(tendon.actuator) for tendon in tendons]).reshape(-1, LAW_WIDTH),
     )
 
 
@@ -154,9 +160,11 @@ def _of_segment(bodies: Sequence[Body], segment: Segment) -> tuple[np.ndarray, n
         if segment.turn is not None:
             axes = NO_ROTATION if index == WORLD else bodies[index].axes * np.array([1.0, -1.0, -1.0, -1.0])
             number[AXES : AXES + 4] = quaternion_product(axes, segment.turn)
+        if segment.through:
+            number[WAY] = THROUGH
         if segment.side is not None:
             code[FRAME_S] = _frame(segment.side_body, bodies)
-            number[SIDE : SIDE + 3], number[HAS_SIDE] = _local(segment.side_body, bodies, segment.side), 1.0
+            number[SIDE : SIDE + 3], number[WAY] = _local(segment.side_body, bodies, segment.side), SIDED
     return code, number
 
 

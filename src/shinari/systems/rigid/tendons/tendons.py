@@ -28,6 +28,7 @@ from shinari.systems.rigid.joints.table import (
     ROTOR,
     motor_row_of,
 )
+from shinari.systems.rigid.tendons.actuation import ACTS, TendonLaws, actuate_tendon
 from shinari.systems.rigid.tendons.path import measure_tendon
 from shinari.systems.rigid.tendons.pull import (
     evaluate_tendon,
@@ -57,6 +58,8 @@ from shinari.systems.rigid.tendons.values import (
 
 SAVED = ("motors", "saturated", "sliding", "force", "lag")
 """Values of tendons that are part of the state, as `tendons/...`."""
+OF_ACTUATORS = ("command", "activation")
+"""Those that are so where a tendon has an actuator."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,15 @@ class TendonState:
         length: Its length [m].
         velocity: Rate of change of that [m/s].
         tension: Force by which it pulls its ends together in the last substep [N].
+        activation: Activation of its actuator.
+        command: Its command.
     """
 
     length: float
     velocity: float
     tension: float
+    activation: float = 0.0
+    command: float = 0.0
 
 
 def start_tendons(tendons: Sequence[Tendon]) -> dict[str, np.ndarray]:
@@ -79,7 +86,13 @@ def start_tendons(tendons: Sequence[Tendon]) -> dict[str, np.ndarray]:
     if not tendons:
         return {}
     count = len(tendons)
+    laws = [tendon.actuator for tendon in tendons]
+    actuators = {
+        "tendons/command": np.array([0.0 if law is None else np.clip(0.0, *law.command_limits) for law in laws]),
+        "tendons/activation": np.array([0.0 if law is None else np.clip(0.0, *law.activation_limits) for law in laws]),
+    }
     return {
+        **({} if all(law is None for law in laws) else actuators),
         "tendons/motors": np.array([motor_row_of(tendon.drive, 0.0) for tendon in tendons]),
         "tendons/saturated": np.zeros(count),
         "tendons/sliding": np.zeros(count),
@@ -110,7 +123,9 @@ class Tendons:
         # of queries, which do not change those of the simulation; without a lag
         self._now = TendonValues.zeros(count)
         if count:
-            self.values.bind(**{name: arrays[f"tendons/{name}"] for name in SAVED})
+            saved = (*SAVED, *OF_ACTUATORS) if table.laws[:, ACTS].any() else SAVED
+            self.values.bind(**{name: arrays[f"tendons/{name}"] for name in saved})
+        self._laws = TendonLaws(numbers=table.laws)
         self._pieces = TendonPieces.zeros(len(table.piece_codes))
         self._pieces.codes[...], self._pieces.numbers[...] = table.piece_codes, table.piece_numbers
         self._parts, self.links = TendonParts.zeros(len(table.parts)), TendonLinks.zeros(len(table.links))
@@ -162,9 +177,11 @@ class Tendons:
         """A step begins."""
         p.launch(start_tendon, self.values, count=len(self))
 
-    def record_start(self, p: Program, frames: Frames) -> None:
+    def record_start(self, p: Program, frames: Frames, h: float) -> None:
         """A substep begins, before the prediction."""
         p.launch(measure_tendon, *self._measured, frames, count=len(self), grain=8)
+        if self._laws.numbers[:, ACTS].any():
+            p.launch(actuate_tendon, self._laws, self.values, h, count=len(self), grain=8)
 
     def record_evaluate(
         self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames, h: float
@@ -217,7 +234,10 @@ class Tendons:
     def state(self, index: int, frames: Frames) -> TendonState:
         """Length, its rate and the tension of a tendon now."""
         length, rate = self.measure(frames)
-        return TendonState(float(length[index]), float(rate[index]), -float(self.values.force[index]))
+        values = self.values
+        own = values.force, values.activation, values.command
+        tension, activation, command = (float(column[index]) for column in own)
+        return TendonState(float(length[index]), float(rate[index]), -tension, activation, command)
 
     def path(self, index: int, frames: Frames) -> np.ndarray:
         """Ends of the straight pieces of a tendon now [m], (P, 2, 3)."""

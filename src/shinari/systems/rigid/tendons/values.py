@@ -22,7 +22,7 @@ PIECE_CODES = 9
 # Values of its column SHAPE.
 OF_JOINT, STRAIGHT, SPHERE, CYLINDER = range(4)
 # Columns of the numbers of pieces: ends and the shape in the axes of their frames; the axis of a cylinder is its z.
-PLACE_A, PLACE_B, CENTRE, AXES, RADIUS, SIDE, HAS_SIDE, SHARE = 0, 3, 6, 9, 13, 14, 17, 18
+PLACE_A, PLACE_B, CENTRE, AXES, RADIUS, SIDE, WAY, SHARE = 0, 3, 6, 9, 13, 14, 17, 18
 PIECE_NUMBERS = 19
 # The same columns for what a joint adds.
 COEFFICIENTS, OFFSET = 0, 5
@@ -64,6 +64,8 @@ class TendonValues(Record):
     sliding = Field(np.float64, doc="whether dry friction slid, -1, 0 or 1", saved=True)
     force = Field(np.float64, unit="N", doc="force along the length in the last substep", saved=True)
     lag = Field(np.float64, unit="m/s", doc="speed in the substep less that after it, where mass moves", saved=True)
+    command = Field(np.float64, doc="command of its actuator", saved=True)
+    activation = Field(np.float64, doc="activation of its actuator", saved=True)
     rows = Field(np.float64, ROWS, doc="forces and stiffnesses of its rows, as those of a joint")
     old_rows = Field(np.float64, ROWS, doc="rows before the last evaluation")
     start = Field(np.float64, unit="m", doc="length at the start of the substep")
