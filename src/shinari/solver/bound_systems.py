@@ -7,7 +7,7 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.compute.kernels import CompileError
-from shinari.errors import SceneError
+from shinari.errors import SceneError, UnsupportedDeviceError
 from shinari.model.model import Model
 from shinari.model.particles import Clock, Origins, Particles, UserState
 from shinari.model.settings import Settings
@@ -100,7 +100,7 @@ class BoundSystems:
         """Refuse systems that do not run on a GPU yet."""
         missing = [type(system).__name__ for system in self.systems if not system.on_device]
         if self.settings.device != "cpu" and missing:
-            raise SceneError(
+            raise UnsupportedDeviceError(
                 f"simulation: device: {', '.join(missing)}: does not run on a GPU yet; expected device='cpu' "
                 "for this scene, see docs/gpu.md"
             )

@@ -8,6 +8,7 @@ from typing import Any
 
 from shinari.compute import cached_files
 from shinari.compute.cuda.api import compiler, internal
+from shinari.compute.cuda.tuples import split_tuples
 from shinari.compute.entries import entry
 from shinari.compute.kernels import CompileError, Function, Kernel, Shared, dependencies, referenced
 
@@ -39,7 +40,7 @@ def ptx(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
 def toolchain() -> tuple:
     """Versions of what compiles, and of the files that turn kernels into PTX."""
     folder, total = Path(__file__).parent, hashlib.sha256()
-    files = "extension.py", "ptx.py", "words.py", "../entries.py", "../record_types.py"
+    files = "extension.py", "ptx.py", "tuples.py", "words.py", "../entries.py", "../record_types.py"
     for name in files:
         total.update((folder / name).read_bytes())
     return importlib.metadata.version("numba-cuda"), importlib.metadata.version("numpy"), total.hexdigest()
@@ -69,6 +70,7 @@ def compiled(kernel: Kernel, precision: type, capability: tuple[int, int]) -> st
     library._entry_name = name
     internals.kernel_fixup(library.get_function(name), False)
     nvvm.set_launch_bounds(library.get_function(name), THREADS)
+    library._llvm_strs = [split_tuples(text) for text in library.llvm_strs]
     return library.get_asm_str(cc=capability).replace(name, SYMBOL)
 
 
@@ -78,7 +80,7 @@ THREADS = 128
 
 def grid_loop(cuda: Any, body: Any) -> Any:
     """The entry: threads take items in strides while the run goes on and the gate is open."""
-    from shinari.compute.cuda.words import load_word
+    from shinari.compute.cuda.words import keep_loop, load_word
 
     def run(control, gate, arguments, begin, end):  # type: ignore[no-untyped-def]
         if load_word(control) == 0 and load_word(gate) != 0:
@@ -87,6 +89,7 @@ def grid_loop(cuda: Any, body: Any) -> Any:
             while i < last:
                 body(arguments, i, i + 1)
                 i += stride
+                keep_loop()
 
     return run
 
