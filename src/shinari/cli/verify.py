@@ -55,8 +55,8 @@ def verify(
     family, and what takes long: large stacks and heaps, flows of fluids and grains to their end, and convergence over
     many resolutions.
 
-    With --device cuda all simulations of the checks run on an NVIDIA GPU. A check whose scenes are refused there, or that
-    builds no simulation, is named as skipped with the reason.
+    With --device cuda all simulations of the checks run on an NVIDIA GPU. A check whose scenes are refused there, or
+    that builds no simulation, is named as skipped with the reason.
 
     Exit codes: 0 all passed, 1 one failed, 2 there is no such check, 130 interrupted.
 
@@ -65,8 +65,8 @@ def verify(
         quick: Measure the essential only, of the names if there are any.
         json: Print the measurements as JSON on standard output, a line for each; one object in all.
         precision: Floating point type to check.
-        processes: Processes that measure; none: one for each processor, at most 4 on a GPU, or one where that takes some
-            seconds only.
+        processes: Processes that measure; none: one for each processor, at most 4 on a GPU, or one where that takes
+            some seconds only.
         device: Where simulations run: `cpu`, or `cuda` for an NVIDIA GPU.
     """
     # says what is missing before anything is measured
@@ -98,9 +98,7 @@ def verify(
     return FAILED if failed else OK
 
 
-def _measure(
-    selection: list[tuple[Entry, str]], progress: "_Progress", device: str
-) -> Iterator[Measurement | Skipped]:
+def _measure(selection: list[tuple[Entry, str]], progress: "_Progress", device: str) -> Iterator[Measurement | Skipped]:
     """The measurements of a selection; a check that ends in an error has failed, and the others go on."""
     for entry, precision in selection:
         progress.start(entry.name, precision)
@@ -262,7 +260,7 @@ class _Table(_Output):
 class _Json(_Output):
     """One object of JSON: `measurements`, a line for each as it comes, then `passed`.
 
-    `skipped` has checks that were not made on a device, `note` whether it was interrupted; both only where there is one.
+    `skipped` has checks that were not made on a device, `note` whether it was interrupted; both where there is one.
     """
 
     def __init__(self) -> None:
