@@ -63,6 +63,10 @@ class Collector:
 
     def play(self, key: Any, launches: list[Any]) -> None: ...
 
+    def forget(self, key: Any) -> None: ...
+
+    def copy(self, target: int, source: int, count: int) -> None: ...
+
     def download(self, address: int, data: np.ndarray) -> None:
         """Zeros."""
         data[...] = 0

@@ -45,6 +45,10 @@ class DeviceError(ShinariError, RuntimeError):
     """A GPU that is missing, or that failed; the message says what is missing."""
 
 
+class LostDeviceError(DeviceError):
+    """A GPU that failed and does not answer this process any more."""
+
+
 class ContactWarning(UserWarning):
     """Things that overlap at the start: they are simulated, but perhaps not as they were meant."""
 

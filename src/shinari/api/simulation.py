@@ -255,6 +255,7 @@ class Simulation:
         Raises:
             DivergenceError: A position left the finite numbers; the state is that of the last good step.
             MemoryLimitError: Contacts need more memory than there is; the state is that of the last good step.
+            DeviceError: The GPU failed; the state is the last one that was copied to the host.
             SceneError: The scene was changed after the simulation was built.
         """
         check.count("simulation", "count", count, least=0)
