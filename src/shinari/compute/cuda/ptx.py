@@ -3,6 +3,7 @@
 import hashlib
 import importlib.metadata
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,17 @@ def ptx(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
 
 @cache
 def toolchain() -> tuple:
-    """Versions of what compiles, and of the files that turn kernels into PTX."""
+    """Versions of what compiles, and of the files that turn kernels into PTX.
+
+    NVVM does not tell its release, which decides whether a driver can load its PTX: the size of its library does.
+    """
     folder, total = Path(__file__).parent, hashlib.sha256()
     files = "extension.py", "ptx.py", "tuples.py", "words.py", "../entries.py", "../record_types.py"
     for name in files:
         total.update((folder / name).read_bytes())
-    return importlib.metadata.version("numba-cuda"), importlib.metadata.version("numpy"), total.hexdigest()
+    nvvm = Path(import_module("cuda.pathfinder").load_nvidia_dynamic_lib("nvvm").abs_path)
+    versions = importlib.metadata.version("numba-cuda"), importlib.metadata.version("numpy")
+    return *versions, nvvm.stat().st_size, total.hexdigest()
 
 
 def compiled(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
