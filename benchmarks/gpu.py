@@ -3,15 +3,25 @@
 Medians of steps without copies, which end with the device at rest. Beside each stand the bytes that its launches read
 and write, counted, and which share of the bandwidth that is: a copy on the device in the same run measures it. Bytes
 are counted by running the bodies of kernels in plain Python for a few items of each launch; a launch whose condition
-did not hold in the last step, or that has a single item, counts nothing. `--list` names the cases, `--small` takes a
-hundredth of the sizes, to try it in the simulator.
+did not hold in the last step, or that has a single item, counts nothing.
+
+Each case runs in a process of its own and is written to `out/gpu.jsonl` (`--out FILE`) when it is done, so that the
+command can be stopped and given again: cases that are there are not measured again (`--again`: they are). With
+`--minutes 9` none is begun or goes on after that time. `--list` names the cases, `--small` takes a thousandth of the
+sizes, to try it in the simulator.
 """
 
+import argparse
+import json
+import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +29,8 @@ import numpy as np
 import shinari as sn
 
 STEPS, SAMPLES = 30, 8
+COMPILE = "compile, cold"
+CACHED = "compile, from the disk cache"
 COPY = 1 << 28
 """Bytes of the copy that measures the bandwidth."""
 
@@ -78,6 +90,15 @@ def pyramid(base: int) -> Callable[[sn.Scene], None]:
     return build
 
 
+def mixed(scene: sn.Scene) -> None:
+    """A cloth with self-collision over bodies, grains and a fluid: kernels of nearly all systems."""
+    scene.add_collider(sn.Box((1.0, 1.0, 1.0), inside=True), position=(0, 0.5, 0))
+    scene.add_fluid(sn.Box((0.4, 0.1, 0.4)), spacing=0.05, position=(0, 0.06, 0))
+    scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), position=(0, 0.3, 0))
+    scene.add_grains(sn.Box((0.1, 0.1, 0.1)), radius=0.02, position=(0.2, 0.3, 0.2))
+    scene.add_cloth(sn.grid(shape=(4, 4), size=(0.3, 0.3)), position=(0, 0.65, 0), self_collision="triangles")
+
+
 def cases(scale: float) -> dict[str, tuple[Callable[[sn.Scene], None], dict[str, Any], float]]:
     """Scene, settings and goal on an H200 [ms] by name."""
 
@@ -95,6 +116,8 @@ def cases(scale: float) -> dict[str, tuple[Callable[[sn.Scene], None], dict[str,
         "grains, 1,000,000": (grains(size(1_000_000)), ten, 10.0),
         "pyramid of 5,050": (pyramid(size(100, 2)), {**ten, "rigid_solver": "sweeps", "sleep": False}, 2.0),
         "pyramid of 100,000": (pyramid(size(446, 2)), {**ten, "rigid_solver": "sweeps", "sleep": False}, 20.0),
+        COMPILE: (mixed, ten, 20_000.0),
+        CACHED: (mixed, ten, 2_000.0),
     }
 
 
@@ -204,56 +227,132 @@ def bandwidth(device: Any) -> float:
     return 2 * COPY / statistics.median(times[2:])
 
 
-def measure(build: Callable[[sn.Scene], None], settings: dict[str, Any], device: Any) -> tuple[float, float, float]:
-    """Seconds until the first step is over, seconds of a step, and bytes of one."""
+def first_step(build: Callable[[sn.Scene], None], settings: dict[str, Any], device: Any) -> tuple[Any, float]:
+    """A simulation, and the seconds until its first step is over."""
     scene = sn.Scene()
     build(scene)
     begun = time.perf_counter()
     simulation = sn.Simulation(scene, device="cuda", **settings)
     simulation.step()
     device.synchronise()
-    first = time.perf_counter() - begun
-    simulation.step(3)
+    return simulation, time.perf_counter() - begun
+
+
+def measure(name: str, scale: float) -> dict[str, Any]:
+    """A row of the table: seconds until the first step is over, seconds of a step, bytes of one, and the bandwidth."""
+    from shinari.compute.cuda.api import device, is_simulated
+
+    there, (build, settings, goal) = device(), cases(scale)[name]
+    row = {"case": name, "goal_ms": goal, "device": there.name}
+    simulation, row["first_s"] = first_step(build, settings, there)
+    if name in (COMPILE, CACHED):
+        return row
+    simulation.step(0 if is_simulated() else 3)
     times = []
-    for _ in range(STEPS):
+    for _ in range(1 if is_simulated() else STEPS):
         begun = time.perf_counter()
         simulation.step()
-        device.synchronise()
+        there.synchronise()
         times.append(time.perf_counter() - begun)
-    return first, statistics.median(times), count_bytes(simulation)
+    row |= {"step_ms": 1e3 * statistics.median(times), "bytes": count_bytes(simulation)}
+    return row | ({} if is_simulated() else {"bandwidth": bandwidth(there)})
+
+
+def measured(name: str, options: argparse.Namespace, seconds: float) -> dict[str, Any] | str:
+    """The row of a case, measured by a process of its own; or why there is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        own = {} if name not in (COMPILE, CACHED) else {"SHINARI_CACHE_DIR": folder}
+        command = [sys.executable, __file__, "--row", name, *(["--small"] if options.small else [])]
+        for _ in range(2 if name == CACHED else 1):
+            begun = time.monotonic()
+            try:
+                done = subprocess.run(
+                    command, capture_output=True, text=True, check=False, timeout=seconds, env=os.environ | own
+                )
+            except subprocess.TimeoutExpired:
+                return f"took longer than the {seconds:.0f} s that were left"
+            if done.returncode:
+                return (done.stderr.strip().splitlines() or ["no error was told"])[-1]
+            seconds -= time.monotonic() - begun
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+HEAD = """| case | first step [s] | step [ms] | goal [ms] | bytes [MB] | GB/s | of a copy's bandwidth |
+|---|---|---|---|---|---|---|"""
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    if "step_ms" not in row:
+        return f"| {row['case']} | {row['first_s']:.1f} | | {row['goal_ms']:g} for the first step | | | |"
+    rate = row["bytes"] / (1e-3 * row["step_ms"])
+    share = f"{rate / row['bandwidth']:.0%} of {row['bandwidth'] / 1e9:.0f} GB/s" if "bandwidth" in row else ""
+    cells = f"{row['step_ms']:.3g} | {row['goal_ms']:g} | {row['bytes'] / 1e6:.1f} | {rate / 1e9:.0f} | {share}"
+    return f"| {row['case']} | {row['first_s']:.1f} | {cells} |"
+
+
+def known_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """Rows that were written before, by case."""
+    rows = map(json.loads, path.read_text().splitlines()) if path.exists() else ()
+    return {row["case"]: row for row in rows}
+
+
+def fill(names: list[str], options: argparse.Namespace) -> int:
+    """Measure the cases that are missing and print all; 1 if some are still missing."""
+    path, ends = Path(options.out), time.monotonic() + 60.0 * options.minutes
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known, missing = known_rows(path), []
+    print(HEAD)
+    for name in names:
+        if name not in known or options.again:
+            left = ends - time.monotonic()
+            row = measured(name, options, left) if left > 0.0 else "no time was left"
+            if isinstance(row, str):
+                missing.append(f"{name}: {row}")
+                continue
+            known[name] = row
+            with path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        print(line(known[name]), flush=True)
+    for each in missing:
+        print(f"gpu: {each}", file=sys.stderr)
+    return 1 if missing else 0
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; 1 without a GPU."""
+    """Print the table; 1 without a GPU or where a case could not be measured."""
     from shinari.compute.cuda.api import device, is_simulated
 
     warnings.simplefilter("ignore")
-    found = cases(0.01 if "--small" in arguments else 1.0)
-    names = [name for name in arguments if not name.startswith("--")] or list(found)
-    if "--list" in arguments:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("case", nargs="*", help="cases to measure; none: all")
+    parser.add_argument("--minutes", type=float, default=60.0, help="end after so many minutes; run again to go on")
+    parser.add_argument("--out", default="out/gpu.jsonl", help="file of the rows that are done")
+    parser.add_argument("--again", action="store_true", help="measure what is in the file, too")
+    parser.add_argument("--small", action="store_true", help="a thousandth of the sizes")
+    parser.add_argument("--list", action="store_true", help="name the cases")
+    parser.add_argument("--row", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    scale = 0.001 if options.small else 1.0
+    found = cases(scale)
+    if options.list:
         print(*found, sep="\n")
         return 0
-    if unknown := [name for name in names if name not in found]:
+    if unknown := [name for name in options.case if name not in found]:
         print(f"gpu: {unknown[0]!r}: no such case; expected one of {', '.join(found)}", file=sys.stderr)
         return 2
+    if options.row:
+        print(json.dumps(measure(options.row, scale)))
+        return 0
     try:
-        there = device()
+        device()
     except sn.ShinariError as error:
         print(f"gpu: nothing to measure: {error}", file=sys.stderr)
         return 1
-    if is_simulated() and "--small" not in arguments:
+    if is_simulated() and not options.small:
         print("gpu: nothing to measure: the simulator has no speed; --small tries the counting", file=sys.stderr)
         return 1
-    rate = np.nan if is_simulated() else bandwidth(there)
-    print(f"{there.name}: a copy on the device moves {rate / 1e9:.0f} GB/s\n")
-    print("| case | first step [s] | step [ms] | goal [ms] | bytes [MB] | of the bandwidth |")
-    print("|---|---|---|---|---|---|")
-    for name in names:
-        build, settings, goal = found[name]
-        first, step, moved = measure(build, settings, there)
-        share = moved / step / rate
-        print(f"| {name} | {first:.1f} | {1e3 * step:.3g} | {goal} | {moved / 1e6:.1f} | {share:.0%} |", flush=True)
-    return 0
+    return fill(options.case or list(found), options)
 
 
 if __name__ == "__main__":

@@ -37,8 +37,16 @@ class MemoryLimitError(ShinariError, MemoryError):
     """More memory asked for than there is; the message says for what. The last good state is kept."""
 
 
+class UnsupportedDeviceError(SceneError):
+    """A scene with a system that does not run on a GPU; the message names the system."""
+
+
 class DeviceError(ShinariError, RuntimeError):
     """A GPU that is missing, or that failed; the message says what is missing."""
+
+
+class LostDeviceError(DeviceError):
+    """A GPU that failed and does not answer this process any more."""
 
 
 class ContactWarning(UserWarning):

@@ -308,6 +308,27 @@ def moving_target(scene):
     scene.attach((cloth, 0), sn.Oscillation((0, 0, 0), (0.1, 0, 0), 2.0))
 
 
+@small()
+def intersecting_sheets(scene):
+    """A sheet that stands through another one: both are pulled apart."""
+    material = sn.ClothMaterial(thickness=0.01)
+    lying = scene.add_cloth(sn.grid(shape=(3, 3)), material=material, self_collision="triangles")
+    lying.pin([0])
+    standing = sn.grid(shape=(3, 3), size=(0.3, 0.3))
+    place = {"position": (0.05, 0.02, 0.03), "rotation": (np.cos(np.pi / 4), np.sin(np.pi / 4), 0, 0)}
+    scene.add_cloth(standing, material=material, self_collision="triangles", **place)
+
+
+@small()
+def moving_mesh(scene):
+    """A sheet that is lifted against a particle."""
+    vertices, faces = sn.grid(shape=(2, 2))
+    lifted = np.stack([vertices, np.add(vertices, (0, 0.2, 0))])
+    scene.add_moving_mesh(sn.MeshSequence([0.0, 0.1], lifted, faces))
+    tilted = {"position": (0.05, 0.11, 0.07), "rotation": (0.9, 0.3, 0.1, 0.3)}
+    scene.add_cloth(sn.grid(shape=(2, 2), size=(0.2, 0.2)), self_collision="triangles", **tilted)
+
+
 @sn.function
 def swirl(x, v, m, t):
     """A force that turns around y [N]."""

@@ -9,6 +9,7 @@ import pytest
 import shinari as sn
 from shinari.compute.cuda import driver as drivers
 from shinari.compute.cuda.driver import Driver, DriverDevice
+from shinari.errors import LostDeviceError
 
 
 class Recorder:
@@ -21,11 +22,12 @@ class Recorder:
     CUdevice_attribute = SimpleNamespace(
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=76
     )
-    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL=1)
+    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
 
     def __init__(self, **failing):
         self.calls, self.failing = [], failing
         self.returned = {"cuDeviceGetName": b"Test\0\0", "cuDeviceGetAttribute": 9, "cuMemAlloc": 4096}
+        self.returned["cuMemGetInfo"] = 1_500_000, 8_000_000
 
     def __getattr__(self, name):
         if not name.startswith("cu"):
@@ -90,11 +92,49 @@ def test_a_driver_without_graphs_launches_one_by_one() -> None:
 
 def test_errors_name_what_failed() -> None:
     there, _ = device(cuMemAlloc=Status("CUDA_ERROR_OUT_OF_MEMORY"))
-    with pytest.raises(sn.MemoryLimitError, match="out of memory"):
-        there.allocate(1 << 40)
+    with pytest.raises(sn.MemoryLimitError, match=r"1000\.0 MB were asked for, 1\.5 of 8\.0 MB are free"):
+        there.allocate(10**9)
     there, _ = device(cuStreamSynchronize=Status("CUDA_ERROR_LAUNCH_FAILED"))
     with pytest.raises(sn.DeviceError, match="cuStreamSynchronize failed with CUDA_ERROR_LAUNCH_FAILED"):
         there.download(4096, np.zeros(8, np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "kind", "told"),
+    [
+        ("cuStreamSynchronize", "ILLEGAL_ADDRESS", LostDeviceError, "failed with CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("cuMemcpyDtoHAsync", "UNSUPPORTED_PTX_VERSION", sn.DeviceError, "newer than the driver: update the driver"),
+        ("cuMemcpyDtoHAsync", "DEVICE_UNAVAILABLE", sn.DeviceError, "Another process has this GPU for itself"),
+    ],
+)
+def test_errors_say_what_to_do(call, code, kind, told) -> None:
+    there, _ = device(**{call: Status(f"CUDA_ERROR_{code}")})
+    with pytest.raises(kind, match=told):
+        there.download(4096, np.zeros(8, np.uint8))
+
+
+def test_a_forked_process_is_told() -> None:
+    there, _ = device()
+    there._process -= 1
+    with pytest.raises(sn.DeviceError, match="start it with 'spawn'"):
+        there.allocate(8)
+
+
+@pytest.mark.parametrize("failing", ["cuLaunchKernel", "cuStreamEndCapture", "cuGraphInstantiate"])
+def test_a_capture_that_fails_is_ended(failing) -> None:
+    there, api = device()
+    there.play("step", LAUNCHES)
+    api.failing = {failing: Status("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED")}
+    if failing == "cuLaunchKernel":
+        with pytest.raises(sn.DeviceError):
+            there.play("step", LAUNCHES)
+    else:
+        there.play("step", LAUNCHES)
+    assert api.count("cuStreamEndCapture") >= 1
+    api.failing = {}
+    before = api.count("cuLaunchKernel")
+    there.play("step", LAUNCHES)
+    assert api.count("cuLaunchKernel") == before + 3
 
 
 def test_launches_pass_the_addresses_of_their_arguments() -> None:

@@ -74,6 +74,16 @@ def test_positions_are_loaded_and_stored_at_once(monkeypatch) -> None:
     assert "fma.rn.f32" in text
 
 
+def test_strides_are_not_unrolled(monkeypatch) -> None:
+    """Unrolling them would take a division of int64 by each thread."""
+    from shinari.compute.cuda.ptx import compiled
+
+    kernel, precision = kernels_of(cloth(), monkeypatch)["predict"]
+    text = compiled(kernel, precision, (9, 0))
+    assert "div." not in text
+    assert text.count("ld.global.v4.f32") == 1
+
+
 def test_arithmetic_that_is_taken_as_written_is_not_contracted() -> None:
     """Searches decide alike when they count and when they fill."""
     from shinari.compute import Field, Record, kernel, real

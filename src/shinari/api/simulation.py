@@ -18,7 +18,7 @@ from shinari.api.scene import Scene
 from shinari.api.visual_surfaces import surface_now
 from shinari.errors import SceneError
 from shinari.model.model import Model
-from shinari.model.settings import Settings
+from shinari.model.settings import Settings, device_or_default
 from shinari.model.state import State
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle, RowsHandle
 from shinari.scene.joint_handle import JointHandle
@@ -79,7 +79,7 @@ class Simulation:
             touches them they go on from the same poses and forces.
         sleeping: Old name of `sleep`.
         device: `"cpu"`, or `"cuda"` for an NVIDIA GPU, which needs the extra [cuda]. Arrays of the state are fetched
-            when `state` is asked for them: ask again after a step.
+            when `state` is asked for them: ask again after a step. None: `"cpu"`.
 
     Raises:
         MissingExtraError: `device="cuda"` without numba-cuda.
@@ -110,7 +110,7 @@ class Simulation:
         rigid_solver: str = "auto",
         sleep: bool = True,
         sleeping: bool | None = None,
-        device: str = "cpu",
+        device: str | None = None,
     ) -> None:
         check.kind("simulation", "scene", scene, Scene)
         self.scene = scene
@@ -130,7 +130,7 @@ class Simulation:
             contact_detection=contact_detection,
             rigid_solver=rigid_solver,
             sleep=sleep if sleeping is None else check.flag("simulation", "sleeping", sleeping),
-            device=device,
+            device=device_or_default(device),
         )
         self._run = Run(scene, settings, build_model(scene, settings))
         for system in self.model.systems:
@@ -255,6 +255,7 @@ class Simulation:
         Raises:
             DivergenceError: A position left the finite numbers; the state is that of the last good step.
             MemoryLimitError: Contacts need more memory than there is; the state is that of the last good step.
+            DeviceError: The GPU failed; the state is the last one that was copied to the host.
             SceneError: The scene was changed after the simulation was built.
         """
         check.count("simulation", "count", count, least=0)

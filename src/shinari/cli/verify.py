@@ -19,12 +19,15 @@ from cyclopts.validators import Number
 from shinari.cli import FAILED, INTERRUPTED, OK
 from shinari.compute.threads import processors
 from shinari.errors import ShinariError
+from shinari.solver.device_state import for_device
 from shinari.verify.durations import seconds_of
-from shinari.verify.ledger import PRECISIONS, Entry, Measurement, select_checks
+from shinari.verify.ledger import PRECISIONS, Entry, Measurement, Skipped, select_checks
 from shinari.verify.quick import quick_checks
 
 PERIOD = 10.0
 """Least time between two lines of progress where standard error is no terminal [s]."""
+ON_A_GPU = 4
+"""Most processes that share a GPU unless more are asked for: each takes some hundred MB of its memory."""
 LONG = 20.0
 """Durations of checks for which it pays to start further processes [s]."""
 WIDTH = 160
@@ -39,6 +42,7 @@ def verify(
     json: Annotated[bool, Parameter(negative=())] = False,
     precision: Literal["float64", "float32", "both"] = "both",
     processes: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    device: Literal["cpu", "cuda"] = "cpu",
 ) -> int:
     """Check every method against closed forms and papers.
 
@@ -51,6 +55,9 @@ def verify(
     family, and what takes long: large stacks and heaps, flows of fluids and grains to their end, and convergence over
     many resolutions.
 
+    With --device cuda all simulations of the checks run on an NVIDIA GPU. A check whose scenes are refused there, or
+    that builds no simulation, is named as skipped with the reason.
+
     Exit codes: 0 all passed, 1 one failed, 2 there is no such check, 130 interrupted.
 
     Args:
@@ -58,21 +65,28 @@ def verify(
         quick: Measure the essential only, of the names if there are any.
         json: Print the measurements as JSON on standard output, a line for each; one object in all.
         precision: Floating point type to check.
-        processes: Processes that measure; none: one for each processor, or one where that takes some seconds only.
+        processes: Processes that measure; none: one for each processor, at most 4 on a GPU, or one where that takes
+            some seconds only.
+        device: Where simulations run: `cpu`, or `cuda` for an NVIDIA GPU.
     """
+    # says what is missing before anything is measured
+    for_device(device)
     selection = select_checks(names or None, PRECISIONS if precision == "both" else (precision,))
     if quick:
         selection = quick_checks(selection)
     table = _Json() if json else _Table()
     cost = sum(seconds_of(entry.name) for entry, _ in selection)
-    processes = min(processes or (processors() if cost > LONG else 1), max(len(selection), 1))
+    most = min(processors(), ON_A_GPU) if device != "cpu" else processors()
+    processes = min(processes or (most if cost > LONG else 1), max(len(selection), 1))
     progress = _Progress(selection)
     measurements: list[Measurement] = []
     interrupted = False
     try:
-        for m in _measure(selection, progress) if processes == 1 else _share(selection, progress, processes):
+        alone = processes == 1
+        for m in _measure(selection, progress, device) if alone else _share(selection, progress, processes, device):
             progress.clear()
-            measurements.append(m)
+            if isinstance(m, Measurement):
+                measurements.append(m)
             table.add(m)
     except KeyboardInterrupt:
         interrupted = True
@@ -84,12 +98,12 @@ def verify(
     return FAILED if failed else OK
 
 
-def _measure(selection: list[tuple[Entry, str]], progress: "_Progress") -> Iterator[Measurement]:
+def _measure(selection: list[tuple[Entry, str]], progress: "_Progress", device: str) -> Iterator[Measurement | Skipped]:
     """The measurements of a selection; a check that ends in an error has failed, and the others go on."""
     for entry, precision in selection:
         progress.start(entry.name, precision)
         try:
-            yield from entry.measure(precision)
+            yield from entry.measure_on(device, precision)
         except ShinariError as error:
             yield _failure(entry, precision, f"{type(error).__name__}: {' '.join(str(error).split())}")
         progress.finish()
@@ -100,12 +114,14 @@ def _failure(entry: Entry, precision: str, case: str) -> Measurement:
     return Measurement(case, 0.0, math.nan, 0.0, False, theory, "equal", entry.name, entry.source, precision)
 
 
-def _share(selection: list[tuple[Entry, str]], progress: "_Progress", processes: int) -> Iterator[Measurement]:
+def _share(
+    selection: list[tuple[Entry, str]], progress: "_Progress", processes: int, device: str
+) -> Iterator[Measurement | Skipped]:
     """The measurements of a selection in its order, made by several processes."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, context, _leave_interrupts) as pool:
         try:
-            futures = [pool.submit(_measure_all, entry.name, precision) for entry, precision in selection]
+            futures = [pool.submit(_measure_all, entry.name, precision, device) for entry, precision in selection]
             for (entry, precision), future in zip(selection, futures, strict=True):
                 progress.start(entry.name, precision)
                 try:
@@ -125,10 +141,10 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _measure_all(name: str, precision: str) -> list[Measurement]:
+def _measure_all(name: str, precision: str, device: str) -> list[Measurement | Skipped]:
     """All measurements of a check."""
     selection = select_checks((name,), (precision,))
-    return list(_measure(selection, _Silent(selection)))
+    return list(_measure(selection, _Silent(selection), device))
 
 
 class _Progress:
@@ -184,7 +200,7 @@ def _duration(seconds: float) -> str:
 class _Output(Protocol):
     """Prints measurements as they come."""
 
-    def add(self, m: Measurement) -> None: ...
+    def add(self, m: Measurement | Skipped) -> None: ...
 
     def end(self, measurements: list[Measurement], note: str) -> None: ...
 
@@ -199,14 +215,19 @@ class _Table(_Output):
         width = min(self._console.width, WIDTH) if sys.stdout.isatty() else WIDTH
         self._case = max(width - sum(COLUMNS) - 2, 20)
         self._last = ("", "")
+        self._skipped: set[str] = set()
 
-    def add(self, m: Measurement) -> None:
+    def add(self, m: Measurement | Skipped) -> None:
         """Print a row, below the heading of its check."""
         if self._last != (m.name, m.precision):
             if self._last == ("", ""):
                 self._row("case", "expected", "measured", "tolerance", "pass")
             self._print(f"\n{m.name}, {m.precision}. {m.source}", "bold")
             self._last = (m.name, m.precision)
+        if isinstance(m, Skipped):
+            self._skipped.add(m.name)
+            self._print(f"  skipped: {m.reason}")
+            return
         *above, case = textwrap.wrap(m.case, self._case) or [""]
         for line in above:
             self._print(f"  {line}")
@@ -223,7 +244,8 @@ class _Table(_Output):
         failed, checks = sum(not m.passed for m in measurements), len({m.name for m in measurements})
         if note:
             self._print(note)
-        self._print(f"{checks} checks, {len(measurements)} measurements, {failed} failed.")
+        skipped = f" {len(self._skipped)} skipped: {', '.join(sorted(self._skipped))}." if self._skipped else ""
+        self._print(f"{checks} checks, {len(measurements)} measurements, {failed} failed.{skipped}")
 
     def _row(self, case: str, *cells: Any) -> None:
         *texts, style = cells if len(cells) > len(COLUMNS) else (*cells, None)
@@ -236,14 +258,21 @@ class _Table(_Output):
 
 
 class _Json(_Output):
-    """One object of JSON: `measurements`, a line for each as it comes, then `passed`, and `note` if there is one."""
+    """One object of JSON: `measurements`, a line for each as it comes, then `passed`.
+
+    `skipped` has checks that were not made on a device, `note` whether it was interrupted; both where there is one.
+    """
 
     def __init__(self) -> None:
         print('{"measurements": [', end="", flush=True)
         self._separator = "\n "
+        self._skipped: list[dict[str, Any]] = []
 
-    def add(self, m: Measurement) -> None:
+    def add(self, m: Measurement | Skipped) -> None:
         """Print a measurement; what is no number is null."""
+        if isinstance(m, Skipped):
+            self._skipped.append(asdict(m))
+            return
         fields = {
             key: None if value in (math.inf, -math.inf) or value != value else value for key, value in asdict(m).items()
         }
@@ -253,12 +282,8 @@ class _Json(_Output):
     def end(self, measurements: list[Measurement], note: str) -> None:
         """Close the object."""
         ends: dict[str, Any] = {"passed": all(m.passed for m in measurements)} | ({"note": note} if note else {})
+        ends |= {"skipped": self._skipped} if self._skipped else {}
         print(f"\n], {json_module.dumps(ends)[1:]}", flush=True)
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON knows."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _expected(m: Measurement) -> str:

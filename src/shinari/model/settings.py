@@ -1,5 +1,8 @@
 """Settings of a simulation, as opposed to the contents of its scene."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from shinari import check
@@ -12,6 +15,41 @@ DETECTIONS = ("frame", "substep")
 STIFFNESS_MODES = ("per-step", "raw")
 DEVICES = ("cpu", "cuda")
 RIGID_SOLVERS = ("auto", "direct", "sweeps")
+
+
+@dataclass
+class DefaultDevice:
+    """The device of simulations that name none.
+
+    Attributes:
+        name: One of `DEVICES`.
+        uses: Simulations that were built on it.
+    """
+
+    name: str = "cpu"
+    uses: int = 0
+
+
+_default_device: ContextVar[DefaultDevice | None] = ContextVar("default_device", default=None)
+
+
+@contextmanager
+def default_device(name: str) -> Iterator[DefaultDevice]:
+    """Build simulations that name no device on this one while the context lasts, as the ledger does on a GPU."""
+    token = _default_device.set(DefaultDevice(check.choice("simulation", "device", name, DEVICES)))
+    try:
+        yield _default_device.get()  # type: ignore[misc]
+    finally:
+        _default_device.reset(token)
+
+
+def device_or_default(name: str | None) -> str:
+    """The device of a new simulation."""
+    chosen = _default_device.get()
+    if name is not None or chosen is None:
+        return "cpu" if name is None else name
+    chosen.uses += 1
+    return chosen.name
 
 
 @dataclass(frozen=True, kw_only=True)

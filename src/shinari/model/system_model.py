@@ -4,7 +4,7 @@
 part of the state; binds the system to the arrays of a simulation; and answers queries about a state.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from shinari.model.particles import Clock, Origins, Particles
 
 if TYPE_CHECKING:
+    from shinari.compute import Program
     from shinari.model.model import ConstraintBlock, Model
     from shinari.model.settings import Settings
     from shinari.model.state import State
@@ -33,6 +34,7 @@ class BoundSystems(Protocol):
         particles: The particles.
         origins: Origins that positions are relative to.
         clock: Where the step is.
+        new_program: A program that is played where the simulation runs, on the host or on a GPU.
     """
 
     scene: "Contents"
@@ -43,6 +45,7 @@ class BoundSystems(Protocol):
     particles: Particles
     origins: Origins
     clock: Clock
+    new_program: "Callable[[], Program]"
 
     def all_bound(self, kind: type[T]) -> list[T]:
         """The systems of a kind that are bound so far, whether they take part or not."""

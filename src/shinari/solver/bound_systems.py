@@ -7,7 +7,7 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.compute.kernels import CompileError
-from shinari.errors import SceneError
+from shinari.errors import SceneError, UnsupportedDeviceError
 from shinari.model.model import Model
 from shinari.model.particles import Clock, Origins, Particles, UserState
 from shinari.model.settings import Settings
@@ -36,6 +36,7 @@ class BoundSystems:
         particles: The particles.
         origins: Origins that positions are relative to.
         clock: Where the step is.
+        new_program: A program that is played where the simulation runs, on the host or on a GPU.
         systems: Systems that take part, in the order in which a step goes through them.
     """
 
@@ -50,6 +51,7 @@ class BoundSystems:
     ) -> None:
         real = model.real
         self.scene, self.model, self.state, self.settings, self.grabs = scene, model, state, settings, grabs
+        self.new_program = new_program
         predicted = np.zeros((model.particle_count, 3), real)
         self.particles = Particles(real, x=state.x, v=state.v, predicted=predicted, origin_index=model.origin_index)
         self.origins, self.clock = Origins(real, position=state.origins), Clock.zeros(1, real)
@@ -58,7 +60,7 @@ class BoundSystems:
         self._by_model: list[tuple[SystemModel | None, Sequence[System]]] = [(None, [motion])]
         for each in model.systems:
             self._by_model.append((each, each.bind(self)))
-        self._motion, self._new_program = motion, new_program
+        self._motion = motion
         self._read = new_program()
         self.record_read(self._read)
         self._connect()
@@ -87,7 +89,7 @@ class BoundSystems:
         """The program of a step, with all its kernels loaded or compiled."""
         if self._program is None:
             self._refuse_on_device()
-            self._program = self._new_program()
+            self._program = self.new_program()
             record(self._program, self.systems, self.clock, self.settings)
             try:
                 self._program.prepare()
@@ -100,7 +102,7 @@ class BoundSystems:
         """Refuse systems that do not run on a GPU yet."""
         missing = [type(system).__name__ for system in self.systems if not system.on_device]
         if self.settings.device != "cpu" and missing:
-            raise SceneError(
+            raise UnsupportedDeviceError(
                 f"simulation: device: {', '.join(missing)}: does not run on a GPU yet; expected device='cpu' "
                 "for this scene, see docs/gpu.md"
             )

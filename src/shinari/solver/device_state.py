@@ -1,5 +1,6 @@
 """Where the arrays of a simulation live: on the host, or on a GPU with copies on the host that are fetched."""
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,10 @@ from shinari.model.state import State
 
 if TYPE_CHECKING:
     from shinari.compute.cuda.memory import DeviceMemory
+
+
+# A state on a GPU is copied to the host at least so far apart [s]; it is what is left when the GPU fails.
+KEEP_EVERY = 5.0
 
 
 class Host:
@@ -29,6 +34,16 @@ class Host:
         """Positions and inverse masses of some particles in solver order."""
         return state.x[particles]
 
+    def lasting(self, state: State) -> dict[str, Any]:
+        """Copies of the arrays that last from step to step beside positions and velocities."""
+        return {name: values.copy() for name, values in state.lasting().items()}
+
+    def keep(self, state: State) -> None:
+        """A step begins: nothing can be lost."""
+
+    def abandon(self, state: State) -> None:
+        """A device has failed, which a host cannot."""
+
 
 class Gpu:
     """Arrays of a GPU."""
@@ -38,6 +53,8 @@ class Gpu:
         from shinari.compute.cuda.memory import DeviceMemory
 
         self.memory = DeviceMemory(device())
+        self._kept: State | None = None
+        self._kept_at = 0.0
 
     def program(self) -> Program:
         """A program that is played there."""
@@ -56,6 +73,27 @@ class Gpu:
     def rows(self, state: State, particles: np.ndarray) -> np.ndarray:
         """Positions and inverse masses of some particles in solver order."""
         return self.memory.rows(vars(state)["x"], particles)
+
+    def lasting(self, state: State) -> dict[str, Any]:
+        """Copies of the arrays that last from step to step beside positions and velocities, where they are now."""
+        named = {"broken": vars(state)["broken"], "parts": vars(state)["system_arrays"]}
+        return {
+            f"{part}/{name}": self.memory.keep(f"{part}/{name}", array)
+            for part, arrays in named.items()
+            for name, array in arrays.raw()
+        }
+
+    def keep(self, state: State) -> None:
+        """A step begins: now and then the state is copied to the host, in case that the device fails."""
+        now = time.monotonic()
+        if self._kept is None or now - self._kept_at >= KEEP_EVERY:
+            self._kept, self._kept_at = state.copy(), now
+
+    def abandon(self, state: State) -> None:
+        """The device has failed: the state is the last one that was copied to the host."""
+        self.memory.abandon()
+        if self._kept is not None:
+            state.restore(self._kept)
 
 
 def for_device(name: str) -> Host | Gpu:

@@ -22,8 +22,8 @@ from shinari.model.settings import Settings
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 
-# Particles of one part of the check for finite numbers.
-CHUNK = 4096
+# Particles of one part of the check for finite numbers: few, for on a GPU a thread has a part.
+CHUNK = 64
 
 
 class Lost(Record):
@@ -75,7 +75,7 @@ class ParticleMotion(System):
     def record_check(self, p: Program) -> None:
         """Stop the run where a particle is lost."""
         p.copy(0, (self._lost.flag, 0))
-        p.launch(find_lost, self._particles, self._lost, count=-(-len(self._particles) // CHUNK), grain=1)
+        p.launch(find_lost, self._particles, self._lost, count=-(-len(self._particles) // CHUNK), grain=64)
         p.stop_if((self._lost.flag, 0))
 
     def record_end(self, p: Program) -> None:

@@ -3,12 +3,12 @@
 import time
 import traceback
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from shinari.compute.threads import processors
-from shinari.errors import DivergenceError, MemoryLimitError
+from shinari.errors import DivergenceError, LostDeviceError, MemoryLimitError
 from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State, start
@@ -91,28 +91,46 @@ class Run:
         Raises:
             DivergenceError: A position left the finite numbers; the state is that of the last good step.
             MemoryLimitError: Contacts need more memory than there is; the state is that of the last good step.
+            DeviceError: The GPU failed; the state is the last one that was copied to the host.
         """
         begun = time.perf_counter()
         for _ in range(count):
-            before = self.lasting()
-            if not self._step_or_undo(before):
-                raise self.diverged(before)
-            if self.settings.precision == "float32":
-                self.recentre()
+            frame = self.state.frame + 1
+            try:
+                self._device.keep(self.state)
+                self._take_step()
+            except LostDeviceError as error:
+                self._device.abandon(self.state)
+                raise LostDeviceError(
+                    f"simulation: step: the GPU failed in frame {frame}: {error}. The state is that of frame "
+                    f"{self.state.frame}, the last one copied to the host: save it, and go on in a new process."
+                ) from error
         self._profiler.add(count, time.perf_counter() - begun)
+
+    def _take_step(self) -> None:
+        before = self.lasting()
+        if not self._step_or_undo(before):
+            raise self.diverged(before)
+        if self.settings.precision == "float32":
+            self.recentre()
 
     def profile(self, contacts: int) -> Profile:
         """Where the time of the steps since the last profile went, with the number of contacts at their end."""
         return self._profiler.profile(self.bound.program, self.bound.systems, contacts, self.threads)
 
-    def lasting(self) -> dict[str, np.ndarray]:
-        """Copies of the arrays that last from step to step beside positions and velocities, to undo a step."""
-        return {name: values.copy() for name, values in self.state.lasting().items()}
+    def lasting(self) -> dict[str, Any]:
+        """Copies of the arrays that last from step to step beside positions and velocities, to undo a step.
 
-    def _step_or_undo(self, before: dict[str, np.ndarray]) -> bool:
+        `np.asarray` of each is the copy, wherever it is.
+        """
+        return self._device.lasting(self.state)
+
+    def _step_or_undo(self, before: dict[str, Any]) -> bool:
         """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
         try:
             return step(self.state, self.bound, self.settings, self.threads)
+        except LostDeviceError:
+            raise
         except MemoryError as error:
             # what the step has taken is given back before the state is bound anew
             traceback.clear_frames(error.__traceback__)
@@ -228,7 +246,7 @@ class Run:
             for system in self.bound.systems:
                 system.follow_origins()
 
-    def diverged(self, before: dict[str, np.ndarray]) -> DivergenceError:
+    def diverged(self, before: dict[str, Any]) -> DivergenceError:
         """Put the last good state back; the error says where the numbers were not finite."""
         state, model = self.state, self.model
         bad = ~np.isfinite(state.x[model.slots, :3]).all(axis=1)
@@ -247,12 +265,12 @@ class Run:
             f"a smaller dt or a larger compliance may help."
         )
 
-    def undo(self, before: dict[str, np.ndarray]) -> None:
+    def undo(self, before: dict[str, Any]) -> None:
         """Bring the solver back to the last step that the user has seen, with what lasted from it."""
         state, model = self.state, self.model
         state.x[model.slots, :3] = state.positions - state.origins[model.origin_index][model.slots]
         state.v[model.slots] = state.velocities
         for values in state.multipliers.values():
             values[...] = 0.0
-        state.take(before)
+        state.take({name: np.asarray(values) for name, values in before.items()})
         self.bind()

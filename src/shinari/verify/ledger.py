@@ -12,7 +12,8 @@ from importlib import import_module
 import numpy as np
 
 from shinari.check import short
-from shinari.errors import ShinariError
+from shinari.errors import ShinariError, UnsupportedDeviceError
+from shinari.model.settings import default_device
 
 PRECISIONS = ("float64", "float32")
 
@@ -78,6 +79,23 @@ class Measurement:
         return bool(self.error <= self.allowed)
 
 
+@dataclass(frozen=True)
+class Skipped:
+    """A check that was not made on a device.
+
+    Attributes:
+        reason: Why.
+        name: Name of the check.
+        source: Citation of the check.
+        precision: `"float64"` or `"float32"`.
+    """
+
+    reason: str
+    name: str
+    source: str
+    precision: str
+
+
 Check = Callable[[str], Iterable[Measurement]]
 
 
@@ -106,6 +124,22 @@ class Entry:
         """All measurements in a precision, each as soon as it is made."""
         for m in self.function(precision):
             yield replace(m, name=self.name, source=self.source, precision=precision)
+
+    def measure_on(self, device: str, precision: str) -> Iterator[Measurement | Skipped]:
+        """All measurements in a precision with simulations on a device, or why it cannot be made there."""
+        if device == "cpu":
+            yield from self.measure(precision)
+            return
+        with default_device(device) as chosen:
+            try:
+                found = list(self.measure(precision))
+            except UnsupportedDeviceError as error:
+                yield Skipped(str(error), self.name, self.source, precision)
+                return
+        if chosen.uses:
+            yield from found
+        else:
+            yield Skipped("it builds no simulation", self.name, self.source, precision)
 
 
 CHECKS: dict[str, Entry] = {}

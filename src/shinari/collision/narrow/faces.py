@@ -17,6 +17,10 @@ SECOND = np.int64(4)
 """The first column of the second face."""
 ROOM = 2 * MOST_VERTICES + 8
 """Rows of a table that holds any two faces and their overlap."""
+SMALL_ROOM = 24
+"""Rows for two faces of boxes and their overlap, or for one face of a shape that is no hull. A face of a box has four
+corners; each of the four lines that clip it, however rounded, makes at most half as many more. On a GPU each thread has
+a table of its own."""
 
 
 @steady

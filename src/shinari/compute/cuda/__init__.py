@@ -7,5 +7,5 @@
 - `simulator`: a device in plain Python, for tests
 - `driver`: a device of hardware, by the interface of the driver
 - `extension`, `ufuncs`: types of records, primitives and functions of NumPy for the compiler
-- `ptx`: kernels as PTX, kept in the cache
+- `ptx`: kernels as PTX, kept in the cache; `tuples`: what NVVM gets in place of loads and stores of whole tuples
 """

@@ -52,6 +52,10 @@ class Device(Protocol):
         """Copy bytes from the device into an array, (n,) uint8; what was launched before is over."""
         ...
 
+    def copy(self, target: int, source: int, count: int) -> None:
+        """Copy bytes on the device, after what was launched before."""
+        ...
+
     def synchronise(self) -> None:
         """Wait for all that was launched."""
         ...
@@ -70,6 +74,10 @@ class Device(Protocol):
 
     def play(self, key: Any, launches: list[Launch]) -> None:
         """Run launches one after the other; the same key says that they are the same as before."""
+        ...
+
+    def forget(self, key: Any) -> None:
+        """Give back what is kept for the launches of a key."""
         ...
 
 

@@ -4,6 +4,8 @@ The primary context of the device is used, which PyTorch and CuPy share. Launche
 are captured as one graph and launched at once; a driver that cannot capture launches them one by one.
 """
 
+import os
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -13,10 +15,27 @@ import numpy as np
 from shinari.compute.cuda.api import Launch
 from shinari.compute.cuda.ptx import SYMBOL, ptx
 from shinari.compute.kernels import Kernel
-from shinari.errors import DeviceError, MemoryLimitError
+from shinari.errors import DeviceError, LostDeviceError, MemoryLimitError
 
 # Graphs that are kept; one program needs one.
 MOST_GRAPHS = 16
+
+# Errors after which all calls of a process fail.
+LOST = (
+    "ILLEGAL_ADDRESS", "LAUNCH_FAILED", "LAUNCH_TIMEOUT", "HARDWARE_STACK_ERROR", "ILLEGAL_INSTRUCTION",
+    "MISALIGNED_ADDRESS", "INVALID_ADDRESS_SPACE", "INVALID_PC", "ECC_UNCORRECTABLE", "NVLINK_UNCORRECTABLE", "ASSERT",
+    "CONTAINED", "CONTEXT_IS_DESTROYED", "DEINITIALIZED", "UNKNOWN",
+)  # fmt: skip
+
+# What to do about an error, by the end of its name.
+ADVICE = {
+    "UNSUPPORTED_PTX_VERSION": "The compiler is newer than the driver: update the driver, or install the NVVM of its "
+    "CUDA version, such as 'nvidia-nvvm<=13.0.*'",
+    "NO_BINARY_FOR_GPU": "The compiler does not know this GPU: install a newer nvidia-nvvm",
+    "DEVICE_UNAVAILABLE": "Another process has this GPU for itself: end it, or set the compute mode to the default",
+    "NOT_PERMITTED": "Another process has this GPU for itself: end it, or set the compute mode to the default",
+    "NOT_INITIALIZED": "A process that was forked cannot use the GPU of its parent: start it with 'spawn'",
+}
 
 
 class Driver:
@@ -29,20 +48,24 @@ class Driver:
     def __init__(self, api: Any) -> None:
         self.api = api
 
-    def call(self, name: str, *arguments: Any) -> Any:
+    def call(self, function: str, *arguments: Any) -> Any:
         """Return values of a function of the driver, without its status.
 
         Raises:
             MemoryLimitError: The device has no more memory.
+            LostDeviceError: The device has failed; every further call will.
             DeviceError: Anything else; the message has the name of the error.
         """
-        status, *values = getattr(self.api, name)(*arguments)
+        status, *values = getattr(self.api, function)(*arguments)
         if int(status) == 0:
             return values[0] if len(values) == 1 else tuple(values)
         code = getattr(status, "name", str(status))
         if "OUT_OF_MEMORY" in code:
-            raise MemoryLimitError(f"device: {name}: out of memory ({code}). Use a smaller scene, or device='cpu'.")
-        raise DeviceError(f"device: {name} failed with {code}")
+            raise MemoryLimitError(f"device: {function}: out of memory ({code}). Use a smaller scene, or device='cpu'.")
+        name = code.removeprefix("CUDA_ERROR_")
+        kind = LostDeviceError if name in LOST else DeviceError
+        advice = f". {ADVICE[name]}." if name in ADVICE else ""
+        raise kind(f"device: {function} failed with {code}{advice}")
 
 
 def first_device() -> "DriverDevice":
@@ -94,6 +117,7 @@ class DriverDevice:
         self._graphs: dict[Any, Any] = {}
         self._seen: set[Any] = set()
         self._can_capture = True
+        self._process = os.getpid()
 
     @cached_property
     def stream(self) -> Any:
@@ -104,7 +128,14 @@ class DriverDevice:
     def allocate(self, count: int) -> int:
         """Address of so many new bytes."""
         self._use()
-        return int(self._driver.call("cuMemAlloc", count))
+        try:
+            return int(self._driver.call("cuMemAlloc", count))
+        except MemoryLimitError as error:
+            free, total = self._driver.call("cuMemGetInfo")
+            raise MemoryLimitError(
+                f"device: out of memory: {count / 1e6:.1f} MB were asked for, {free / 1e6:.1f} of {total / 1e6:.1f} MB "
+                "are free; other processes may have the rest. Use a smaller scene, or device='cpu'."
+            ) from error
 
     def free(self, address: int) -> None:
         """Give memory back."""
@@ -171,16 +202,21 @@ class DriverDevice:
             self._driver.call("cuGraphExecDestroy", self._graphs.pop(key))
 
     def _capture(self, key: Any, launches: list[Launch]) -> None:
-        mode = self._driver.api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        # memory of other simulations may be given back meanwhile
+        mode = self._driver.api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         try:
             self._driver.call("cuStreamBeginCapture", self.stream, mode)
             self._launch_all(launches)
             graph = self._driver.call("cuStreamEndCapture", self.stream)
             self._graphs[key] = self._driver.call("cuGraphInstantiate", graph, 0)
             self._driver.call("cuGraphDestroy", graph)
-        except DeviceError:
-            # a driver without graphs: nothing has run yet
+        except LostDeviceError:
+            raise
+        except (DeviceError, MemoryLimitError):
+            # a driver without graphs, or no memory for one: nothing has run yet
             self._can_capture = False
+            with suppress(DeviceError):
+                self._driver.call("cuStreamEndCapture", self.stream)
             self._launch_all(launches)
             return
         while len(self._graphs) > MOST_GRAPHS:
@@ -192,5 +228,11 @@ class DriverDevice:
             self.launch(*each)
 
     def _use(self) -> None:
-        """Make the context that of this thread."""
+        """Make the context that of this thread.
+
+        Raises:
+            DeviceError: This process was forked from the one that has the context.
+        """
+        if os.getpid() != self._process:
+            raise DeviceError(f"device: 'cuda': {ADVICE['NOT_INITIALIZED'].lower()}")
         self._driver.call("cuCtxSetCurrent", self._context)

@@ -198,6 +198,12 @@ def _store_word(builder: Any, address: Any, value: Any) -> None:
     builder.store(value, _global(builder, address, I64), align=8)
 
 
+@RECORDS.primitive(words.keep_loop, [], types.none)
+def _keep_loop(builder: Any) -> None:
+    call = builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], True)
+    call.attributes.add("convergent")
+
+
 @lowering.lower(primitives.scratch, types.Any, types.Any)
 def _lower_scratch(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     sizes = list(sig.args[0]) if isinstance(sig.args[0], types.BaseTuple) else [sig.args[0]]

@@ -10,6 +10,7 @@ A reference to an array that was kept over a run is therefore old: ask the recor
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from shinari.compute.cuda.api import Device
 from shinari.compute.cuda.arrays import CPU, CUDA, DeviceArray
 from shinari.compute.records import Record
-from shinari.errors import DeviceError
+from shinari.errors import DeviceError, LostDeviceError
 
 # A device that checks fills arrays that are old on the host with this byte: no number, or a useless index.
 STALE = 255
@@ -51,16 +52,37 @@ def owner_of(array: np.ndarray) -> np.ndarray:
     return array
 
 
+class Kept:
+    """An array as it was, on the device; `np.asarray` brings it to the host.
+
+    Args:
+        device: The device.
+        address: Where it is.
+        array: An array of its type and shape.
+    """
+
+    def __init__(self, device: Device, address: int, array: np.ndarray) -> None:
+        self._device, self._address, self._shape, self._dtype = device, address, array.shape, array.dtype
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = np.empty(self._shape, self._dtype)
+        if found.size:
+            self._device.download(self._address, found.reshape(-1).view(np.uint8))
+        return found if dtype is None else found.astype(dtype)
+
+
 class DeviceMemory:
     """The memory of one simulation on a device.
 
     Attributes:
         device: The device.
         copied: Bytes copied to the device and back so far.
+        is_lost: Whether the device has failed; arrays are then those of the host.
     """
 
     def __init__(self, device: Device) -> None:
-        self.device, self.copied = device, [0, 0]
+        self.device, self.copied, self.is_lost = device, [0, 0], False
+        self._kept: dict[str, tuple[int, int]] = {}
         self._mirrors: dict[int, Mirror] = {}
         self._records: dict[int, tuple[Record, np.ndarray, int]] = {}
         self._constants: dict[bytes, int] = {}
@@ -104,7 +126,13 @@ class DeviceMemory:
         return address
 
     def before_run(self) -> None:
-        """Bring arrays to the device that Python may have written."""
+        """Bring arrays to the device that Python may have written.
+
+        Raises:
+            LostDeviceError: The device has failed before.
+        """
+        if self.is_lost:
+            raise LostDeviceError("device: it has failed before, and does not answer this process any more")
         for record, _, _ in list(self._records.values()):
             self._refresh(record)
         owned = {owner_of(array).ctypes.data for record, _, _ in self._records.values() for array in raw(record)}
@@ -182,17 +210,51 @@ class DeviceMemory:
             self.device.download(self.address_of(array) + int(index) * array.strides[0], row.view(np.uint8))
         return result
 
+    def keep(self, name: str, array: np.ndarray) -> "np.ndarray | Kept":
+        """A copy of an array as it is now, where it is now, until the next one of that name."""
+        mirror = self._mirrors.get(owner_of(array).ctypes.data)
+        if mirror is None or not mirror.device_newer or not array.flags.c_contiguous:
+            return self.fetch(array).copy()
+        address, room = self._kept.get(name, (0, 0))
+        if room < array.nbytes:
+            if room:
+                self.device.free(self._kept.pop(name)[0])
+            address = self.device.allocate(array.nbytes)
+            self._kept[name] = address, array.nbytes
+        if array.nbytes:
+            self.device.copy(address, self.address_of(array), array.nbytes)
+        return Kept(self.device, address, array)
+
     def release(self) -> None:
         """Give all memory back; what is newer on the device is fetched before."""
         for mirror in self._mirrors.values():
             self._download(mirror)
-            self.device.free(mirror.address)
-        for record, _, address in self._records.values():
+        for address in self._addresses():
+            self.device.free(address)
+        self._forget()
+
+    def abandon(self) -> None:
+        """The device has failed: from now on arrays are those of the host, as old as they are there."""
+        self.is_lost = True
+        self._forget()
+
+    def __del__(self) -> None:
+        # a device that has failed, or a process that ends, takes nothing back
+        with suppress(Exception):
+            for address in [] if self.is_lost else self._addresses():
+                self.device.free(address)
+
+    def _addresses(self) -> list[int]:
+        """All that was allocated."""
+        found = [mirror.address for mirror in self._mirrors.values()]
+        found += [address for _, _, address in self._records.values()]
+        return [*found, *self._constants.values(), *self._words, *(address for address, _ in self._kept.values())]
+
+    def _forget(self) -> None:
+        for record, _, _ in self._records.values():
             record.arrays = dict(record.arrays.raw()) if isinstance(record.arrays, Arrays) else record.arrays
-            self.device.free(address)
-        for address in [*self._constants.values(), *self._words]:
-            self.device.free(address)
         self._mirrors, self._records, self._constants, self._cells, self._words = {}, {}, {}, {}, []
+        self._kept = {}
 
     def _refresh(self, record: Record) -> None:
         """Bring the table of a record up to date where arrays of the host were replaced."""

@@ -5,6 +5,7 @@ decides nothing while a step runs: a launch whose gate is closed does nothing. P
 (the run is interrupted there, and goes on there), and where a loop has as many passes as a kernel says.
 """
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -119,6 +120,9 @@ class _Player:
         self._unrolled = Unrolled(program.recorded, program.operands, self._place(program))
         self._program.targets += self._unrolled.written_cells()
         self._static: list[Launch] | None = None
+        # the device keeps the key, which must not keep the program and its memory alive
+        self._key = object()
+        weakref.finalize(self, self._device.forget, self._key)
 
     def _place(self, program: DeviceProgram) -> Placed:
         """Compile all kernels, and put records and arguments on the device."""
@@ -143,7 +147,7 @@ class _Player:
         self._unrolled.go_on()
         try:
             if self._static is not None:
-                return self._issue(self._static, self)
+                return self._issue(self._static, self._key)
             segment: list[Launch] = []
             for part in self._unrolled.parts():
                 if part is not None:

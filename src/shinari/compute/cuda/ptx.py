@@ -3,11 +3,13 @@
 import hashlib
 import importlib.metadata
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from shinari.compute import cached_files
 from shinari.compute.cuda.api import compiler, internal
+from shinari.compute.cuda.tuples import split_tuples
 from shinari.compute.entries import entry
 from shinari.compute.kernels import CompileError, Function, Kernel, Shared, dependencies, referenced
 
@@ -37,12 +39,17 @@ def ptx(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
 
 @cache
 def toolchain() -> tuple:
-    """Versions of what compiles, and of the files that turn kernels into PTX."""
+    """Versions of what compiles, and of the files that turn kernels into PTX.
+
+    NVVM does not tell its release, which decides whether a driver can load its PTX: the size of its library does.
+    """
     folder, total = Path(__file__).parent, hashlib.sha256()
-    files = "extension.py", "ptx.py", "words.py", "../entries.py", "../record_types.py"
+    files = "extension.py", "ptx.py", "tuples.py", "words.py", "../entries.py", "../record_types.py"
     for name in files:
         total.update((folder / name).read_bytes())
-    return importlib.metadata.version("numba-cuda"), importlib.metadata.version("numpy"), total.hexdigest()
+    nvvm = Path(import_module("cuda.pathfinder").load_nvidia_dynamic_lib("nvvm").abs_path)
+    versions = importlib.metadata.version("numba-cuda"), importlib.metadata.version("numpy")
+    return *versions, nvvm.stat().st_size, total.hexdigest()
 
 
 def compiled(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
@@ -69,6 +76,7 @@ def compiled(kernel: Kernel, precision: type, capability: tuple[int, int]) -> st
     library._entry_name = name
     internals.kernel_fixup(library.get_function(name), False)
     nvvm.set_launch_bounds(library.get_function(name), THREADS)
+    library._llvm_strs = [split_tuples(text) for text in library.llvm_strs]
     return library.get_asm_str(cc=capability).replace(name, SYMBOL)
 
 
@@ -78,7 +86,7 @@ THREADS = 128
 
 def grid_loop(cuda: Any, body: Any) -> Any:
     """The entry: threads take items in strides while the run goes on and the gate is open."""
-    from shinari.compute.cuda.words import load_word
+    from shinari.compute.cuda.words import keep_loop, load_word
 
     def run(control, gate, arguments, begin, end):  # type: ignore[no-untyped-def]
         if load_word(control) == 0 and load_word(gate) != 0:
@@ -87,6 +95,7 @@ def grid_loop(cuda: Any, body: Any) -> Any:
             while i < last:
                 body(arguments, i, i + 1)
                 i += stride
+                keep_loop()
 
     return run
 

@@ -54,6 +54,10 @@ class SimulatedDevice:
         """Copy bytes from the device into an array."""
         data[...] = _bytes(address, len(data))
 
+    def copy(self, target: int, source: int, count: int) -> None:
+        """Copy bytes on the device."""
+        _bytes(target, count)[...] = _bytes(source, count)
+
     def synchronise(self) -> None:
         """Nothing is under way."""
 
@@ -72,6 +76,9 @@ class SimulatedDevice:
         """Run launches one after the other."""
         for each in launches:
             self.launch(*each)
+
+    def forget(self, key: Any) -> None:
+        """Nothing is kept."""
 
 
 def _bytes(address: int, count: int) -> np.ndarray:

@@ -26,6 +26,11 @@ def store_word(address: int, value: int) -> None:
     ctypes.c_int64.from_address(int(address)).value = value
 
 
+@primitive
+def keep_loop() -> None:
+    """Keep the loop around this call as it is: it is not unrolled, which would take a division of int64 before it."""
+
+
 @kernel
 def set_word(_, target: int, value: int):
     """Write a number."""

@@ -31,7 +31,7 @@ class MovingMeshes(System):
 
     # before the contacts ask where everything goes
     order = 3
-    on_device = False
+    on_device = True
 
     def __init__(self, model: Model, state: State, meshes: list[tuple[slice, MeshSequence]], dt: float) -> None:
         self._model, self._state, self._meshes, self._dt = model, state, meshes, dt

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shinari.collision.narrow.convex import Shapes
-from shinari.collision.narrow.faces import ROOM
+from shinari.collision.narrow.faces import ROOM, SMALL_ROOM
 from shinari.collision.narrow.features import Features, features_of
 from shinari.collision.narrow.field_points import POOL, mesh_points
 from shinari.collision.narrow.fields import BodyFields
@@ -201,7 +201,7 @@ def bounds_of(a, b, collision_shapes, shapes, frames):
     return move, spin
 
 
-def _finder(wanted: int, manifold: Any, name: str) -> Any:
+def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
     """Kernel that finds the times of impact of the marked pairs of a kind."""
 
     def find(
@@ -213,7 +213,7 @@ def _finder(wanted: int, manifold: Any, name: str) -> Any:
             if not paths.near[p] or pairs.kind[p] != wanted:
                 continue
             a, b = pairs.collision_shapes[p]
-            rows = scratch((ROOM, WIDTH), 0.0)
+            rows = scratch((room, WIDTH), 0.0)
             swapped = shapes.kind[a] > shapes.kind[b]
             first, second = (b, a) if swapped else (a, b)
             allowed = DEPTH * min(thickness.least[a], thickness.least[b])
@@ -253,7 +253,7 @@ def _finder(wanted: int, manifold: Any, name: str) -> Any:
 FINDERS = {
     BALLS: _finder(BALLS, ball_manifold, "find_ball_times"),
     CAPSULES: _finder(CAPSULES, capsules_manifold, "find_capsule_times"),
-    BOXES: _finder(BOXES, boxes_manifold, "find_box_times"),
+    BOXES: _finder(BOXES, boxes_manifold, "find_box_times", SMALL_ROOM),
     CONVEX: _finder(CONVEX, convex_manifold, "find_convex_times"),
 }
 """Kernels by the kind of pair; half spaces have no other side."""

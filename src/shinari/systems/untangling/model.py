@@ -11,8 +11,8 @@ class UntanglingModel(SystemModel):
     rebound = True
 
     def bind(self, bound: BoundSystems) -> "list[Untangling]":
-        """The untangling of a simulation; none on a GPU, where surfaces stay as they are."""
+        """The untangling of a simulation."""
         contacts = bound.find(SurfaceContacts)
-        if contacts is None or not len(contacts.who.triangles) or bound.settings.device != "cpu":
+        if contacts is None or not len(contacts.who.triangles):
             return []
         return [Untangling(bound, contacts)]

@@ -39,6 +39,7 @@ class Untangling(System):
     """
 
     order = 12
+    on_device = True
     advice = "triangles that intersect; start them apart"
 
     def __init__(self, bound: BoundSystems, contacts: SurfaceContacts) -> None:
@@ -53,6 +54,8 @@ class Untangling(System):
         self._begins: Begins | None = None
         self._certificates: PathCertificates | None = None
         self._looked = self._tangled = False
+        self._search = bound.new_program()
+        self.search.record(self._search, self._particles, self._frames, *contacts.surfaces)
         # a simulation is bound even where a step of it cannot have its memory: the step looks again, and tells
         with suppress(MemoryError, MemoryLimitError):
             self._tangled = self._look()
@@ -75,10 +78,8 @@ class Untangling(System):
             self._tangled = self._tangled or self._look()
 
     def _look(self) -> bool:
-        p = Program()
         self._follow()
-        self.search.record(p, self._particles, self._frames, *self._contacts.surfaces)
-        p.run()
+        self._search.run()
         self._looked = True
         return bool(self.search.state.crossings[0] > 0)
 

@@ -6,12 +6,13 @@ beyond `MOST_TURN` and `MOST_SLIDE` they are found again. Each kind of pair has 
 occur in a scene are compiled.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from shinari.collision.narrow.convex import Shapes
-from shinari.collision.narrow.faces import ROOM
+from shinari.collision.narrow.faces import ROOM, SMALL_ROOM
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
 from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
@@ -38,8 +39,10 @@ from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.shapes.box import BOX
 from shinari.shapes.capsule import CAPSULE
+from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.mesh import MESH, MESH_SHEET
 from shinari.shapes.plane import PLANE
+from shinari.shapes.registry import types_of_kinds
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import SLACK, TWO, FrameMargins
@@ -352,14 +355,14 @@ def mark_active_points(p, pairs: Pairs, shapes: Shapes):
             pairs.valid[p] = shapes.flat[a] and shapes.flat[b] and pairs.count[p] != 1
 
 
-def _finder(wanted: int, manifold: Any, name: str) -> Any:
-    """Kernel that finds the points of the pairs of a kind."""
+def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
+    """Kernel that finds the points of the pairs of a kind, with a table of so many rows."""
 
     def find(p, pairs: Pairs, collision_shapes: CollisionShapeArrays, shapes: Shapes, frame_poses: Poses, poses: Poses):
         """Points of a pair of the kind."""
         if pairs.renew[p] and pairs.kind[p] == wanted:
             a, b = pairs.collision_shapes[p]
-            rows = scratch((ROOM, WIDTH), pairs.margin[p])
+            rows = scratch((room, WIDTH), pairs.margin[p])
             swapped = shapes.kind[a] > shapes.kind[b]
             first, second = (b, a) if swapped else (a, b)
             count = manifold(shapes, poses, first, second, pairs.margin[p], rows)
@@ -375,7 +378,17 @@ FINDERS = {
     PLANES: _finder(PLANES, plane_manifold, "find_plane_points"),
     BALLS: _finder(BALLS, ball_manifold, "find_ball_points"),
     CAPSULES: _finder(CAPSULES, capsules_manifold, "find_capsule_points"),
-    BOXES: _finder(BOXES, boxes_manifold, "find_box_points"),
+    BOXES: _finder(BOXES, boxes_manifold, "find_box_points", SMALL_ROOM),
     CONVEX: _finder(CONVEX, convex_manifold, "find_convex_points"),
 }
+PLANES_WITHOUT_HULLS = _finder(PLANES, plane_manifold, "find_plane_points", SMALL_ROOM)
+
+
+def finder(kind: int, kinds: Iterable[int]) -> Any:
+    """Kernel that finds the points of the pairs of a kind in a scene with some kinds of shapes."""
+    if kind == PLANES and all(each.common for each in types_of_kinds(kinds)):
+        return PLANES_WITHOUT_HULLS
+    return for_kinds(FINDERS[kind], kinds)
+
+
 """Kernels by the kind of pair; that of meshes is in `mesh_pairs`."""

@@ -20,7 +20,6 @@ from shinari.systems.rigid.contact.broad import BroadPhase
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pairs import (
-    FINDERS,
     MESHES,
     SLOT_FEATURE,
     SLOT_NOW_A,
@@ -30,6 +29,7 @@ from shinari.systems.rigid.contact.pairs import (
     SLOT_RADIUS_B,
     SLOTS,
     Pairs,
+    finder,
     kind_of_pair,
     mark_active_points,
     set_frame_pose,
@@ -208,14 +208,14 @@ class BodyContacts:
             self._collision_shapes.shapes.kind,
         )
         if kind != MESHES:
-            p.launch(for_kinds(FINDERS[kind], kinds), self.pairs, arrays, *poses, count=count, grain=SHARE)
+            p.launch(finder(kind, kinds), self.pairs, arrays, *poses, count=count, grain=SHARE)
             return
         # imported here: a scene without meshes does not wait for their kernels
         from shinari.systems.rigid.contact.mesh_pairs import find_mesh_points
 
         features = features_of(self._collision_shapes.meshes)
-        finder = for_kinds(find_mesh_points, kinds)
-        p.launch(finder, self.pairs, arrays, *poses, features, self._collision_shapes.fields, count=count, grain=1)
+        of_meshes = for_kinds(find_mesh_points, kinds)
+        p.launch(of_meshes, self.pairs, arrays, *poses, features, self._collision_shapes.fields, count=count, grain=1)
 
 
 def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
