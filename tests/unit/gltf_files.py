@@ -57,9 +57,7 @@ class GltfBuilder:
         clip = self.tree["animations"][-1]
         output = output if isinstance(output, int) else self.array(output)
         clip["samplers"].append({"input": self.array(times), "output": output, "interpolation": interpolation})
-        clip["channels"].append(
-            {"sampler": len(clip["samplers"]) - 1, "target": {"node": node, "path": path}}
-        )
+        clip["channels"].append({"sampler": len(clip["samplers"]) - 1, "target": {"node": node, "path": path}})
 
     def save(self, path: Any, buffer: str = "embedded") -> Any:
         """Write `.gltf` with its buffer embedded or in a file of that name, or `.glb`; the path."""

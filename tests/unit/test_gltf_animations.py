@@ -57,7 +57,9 @@ def bar(angle, times=(0.0, 1.0), *, shares="f4", sets=1):
     file.tree["scenes"][0]["nodes"] = [0, 1]
     bound = np.tile(np.eye(4), (2, 1, 1))
     bound[1, 3, 0] = -1.0  # columns first
-    file.tree["skins"].append({"joints": [1, 2], "inverseBindMatrices": file.array(bound.reshape(2, 16)), "name": "arm"})
+    file.tree["skins"].append(
+        {"joints": [1, 2], "inverseBindMatrices": file.array(bound.reshape(2, 16)), "name": "arm"}
+    )
     file.animate(2, "rotation", times, [about((0, 0, 1), 0.0), about((0, 0, 1), angle)])
     return file, vertices, (stored / scale)[:, None]
 
