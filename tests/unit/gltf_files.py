@@ -19,7 +19,7 @@ class GltfBuilder:
 
     def __init__(self) -> None:
         self.data = b""
-        names = "nodes meshes skins animations accessors bufferViews".split()
+        names = ("nodes", "meshes", "skins", "animations", "accessors", "bufferViews")
         self.tree: dict[str, Any] = {"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}]}
         self.tree |= {name: [] for name in names}
 

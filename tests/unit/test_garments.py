@@ -360,7 +360,7 @@ def test_frames_from_mesh_files_need_one_topology(tmp_path):
     write_mesh(paths[2], vertices, np.roll(faces, 1, axis=0))
     with pytest.raises(sn.FileError, match=r"frame_2.obj: .*, and face 0 is another"):
         sn.read_animation(paths)
-    with pytest.raises(sn.FileError, match=r"expected one of .usd, .usda, .usdc or a list"):
+    with pytest.raises(sn.FileError, match=r"expected one of .usd, .usda, .usdc, .gltf, .glb or a list"):
         sn.read_animation(paths[0])
     with pytest.raises(sn.SceneError, match="no files were given"):
         sn.read_animation([])

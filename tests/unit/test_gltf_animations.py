@@ -31,7 +31,7 @@ def triangle(**fields):
 
 
 def bar(angle, times=(0.0, 1.0), *, shares="f4", sets=1):
-    """A bar along x with joints at 0 and at 1 m; the second turns about z by an angle. Its vertices and their shares."""
+    """A bar along x with joints at 0 and at 1 m; the second turns about z by an angle. Vertices and shares."""
     x = np.linspace(0.0, 2.0, 21)
     vertices = np.array([[a, b, c] for a in x for b, c in ((-0.1, -0.1), (0.1, -0.1), (0.0, 0.1))])
     faces = [[3 * k + i, 3 * k + (i + 1) % 3, 3 * k + 3 + i] for k in range(20) for i in range(3)]
@@ -71,7 +71,7 @@ def test_a_skinned_bar_bends_by_its_joint(tmp_path, angle, shares, sets):
     sequence = sn.read_animation(file.save(tmp_path / "bar.glb"), frames_per_second=20.0)
     assert sequence.positions.shape == (21, 63, 3)
     for k in range(21):
-        bent = turned(vertices - [1, 0, 0], (0, 0, 1), angle * k / 20) + [1, 0, 0]
+        bent = turned(vertices - [1, 0, 0], (0, 0, 1), angle * k / 20) + np.array([1, 0, 0])
         expected = (1.0 - second) * vertices + second * bent
         np.testing.assert_allclose(sequence.positions[k], expected, atol=2 * SINGLE)
     np.testing.assert_allclose(read_mesh(tmp_path / "bar.glb")[0], vertices, atol=SINGLE)
@@ -88,7 +88,7 @@ def test_between_rotations_the_angle_grows_evenly(tmp_path, angle, sign):
     sequence = sn.read_animation(file.save(tmp_path / "turn.gltf"), frames_per_second=2.0)
     np.testing.assert_allclose(sequence.times, [0.0, 0.5, 1.0, 1.5, 2.0])
     for k in range(5):
-        expected = turned(TRIANGLE, axis, 0.2 + 0.25 * k * angle) + [0.25 * k, 0, 0]
+        expected = turned(TRIANGLE, axis, 0.2 + 0.25 * k * angle) + np.array([0.25 * k, 0, 0])
         np.testing.assert_allclose(sequence.positions[k], expected, atol=2 * SINGLE)
 
 
@@ -106,7 +106,7 @@ def test_a_cubic_spline_goes_through_its_polynomial(tmp_path, path):
     values, slopes = value(times), slope(times)
     if path == "rotation":  # normalised after it is interpolated
         values = np.column_stack([values, 0 * times])
-        slopes, sizes = np.column_stack([slopes, 0 * times]), np.linalg.norm(values, axis=1)
+        slopes = np.column_stack([slopes, 0 * times])
         values, slopes = values / 2.2, slopes / 2.2
         times, values, slopes = times[:2], values[:2], slopes[:2]
         values[0] /= np.linalg.norm(values[0])
@@ -145,7 +145,7 @@ def test_nodes_carry_their_children(tmp_path):
     sequence = sn.read_animation(file.save(tmp_path / "chain.glb"), frames_per_second=1.0)
     inner = (TRIANGLE * [1, 2, -3]) @ matrix[:3, :3].T + matrix[:3, 3]
     for k in range(3):
-        np.testing.assert_allclose(sequence(k), turned(inner, (0, 1, 0), 0.5 * k) + [0, 0, 3], atol=2e-6)
+        np.testing.assert_allclose(sequence(k), turned(inner, (0, 1, 0), 0.5 * k) + np.array([0, 0, 3]), atol=2e-6)
     assert sequence.faces.tolist() == [[2, 1, 0]]
 
 
@@ -242,8 +242,8 @@ def test_meshes_and_clips_are_chosen_by_name(tmp_path):
     sequence = sn.read_animation(path)
     assert sequence.positions.shape[1] == 6
     np.testing.assert_allclose(sequence(1.0)[0], [1, 0, 0])
-    np.testing.assert_allclose(sequence(1.0)[3:], TRIANGLE + [3, 4, 3])
-    np.testing.assert_allclose(sn.read_animation(path, clip="jump", mesh="body")(1.0), TRIANGLE + [0, 2, 0])
+    np.testing.assert_allclose(sequence(1.0)[3:], TRIANGLE + np.array([3, 4, 3]))
+    np.testing.assert_allclose(sn.read_animation(path, clip="jump", mesh="body")(1.0), TRIANGLE + np.array([0, 2, 0]))
     assert sn.read_animation(path, mesh="mesh_0").positions.shape[1] == 3
     for given, told in (
         ({"clip": "run"}, r"figure\.glb: animation: holds no clip 'run'; known are move, jump"),
@@ -308,9 +308,9 @@ def set_path(tree, path, value):
         (["meshes", 0, "primitives", 0, "attributes", "WEIGHTS_0"], 2, "accessor 2: is 'VEC3', .* needs VEC4"),
         (["meshes", 0, "primitives", 0, "attributes", "POSITION"], None, "primitive 0: has no POSITION"),
         (["meshes", 0, "primitives", 0, "mode"], 1, "primitive 0: holds points or lines, only triangles"),
-        (["meshes", 0, "primitives", 0, "targets"], [{"POSITION": 4}], "is 'MAT4', mesh 0 'mesh_0': .* target 0 needs VEC3"),
+        (["meshes", 0, "primitives", 0, "targets"], [{"POSITION": 4}], "is 'MAT4', .* target 0 needs VEC3"),
         (["accessors", 2, "count"], 10**9, "accessor 2: claims to hold 1000000000 rows"),
-        (["accessors", 2, "count"], 64, "accessor 2: 64 rows of 12 bytes, 12 apart .* do not fit into the 756 bytes of"),
+        (["accessors", 2, "count"], 64, "accessor 2: 64 rows of 12 bytes, .* do not fit into the 756 bytes of"),
         (["accessors", 2, "count"], 40, "index .* is vertex 4[0-9], there are 40 vertices"),
         (["accessors", 2, "componentType"], 99, "accessor 2: component type 99 is none of 5120"),
         (["accessors", 3, "componentType"], 5126, "accessor 3: .* rows of 4 bytes"),
@@ -342,7 +342,7 @@ def test_values_that_cannot_be_are_refused(tmp_path):
             sn.read_animation(file.save(tmp_path / "times.gltf"))
     file = triangle()
     file.animate(0, "rotation", [0.0, 1.0], [[0, 0, 0, 1], [0, 0, 0, 0.5]])
-    with pytest.raises(sn.FileError, match="rotation 1 is no unit quaternion, its length is 0.5"):
+    with pytest.raises(sn.FileError, match=r"rotation 1 is no unit quaternion, its length is 0.5"):
         sn.read_animation(file.save(tmp_path / "turn.gltf"))
     file = triangle()
     file.animate(0, "translation", [0.0, 1.0], [[0, 0, 0], [np.nan, 0, 0]])

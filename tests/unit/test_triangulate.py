@@ -118,7 +118,7 @@ def test_a_border_that_crosses_or_meets_itself_is_refused(far):
     twice[35] = twice[4]
     for border in (crossed, twice):
         with pytest.raises(
-            sn.SceneError, match="panel: the border at .* crosses itself or is narrower than the spacing"
+            sn.SceneError, match=r"panel: the border at .* crosses itself or is narrower than the spacing"
         ):
             triangulate_polygon(border, 0.1, "panel")
     triangulate_polygon(square, 0.1)

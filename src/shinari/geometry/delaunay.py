@@ -1,10 +1,10 @@
 """Delaunay triangles of points in the plane, point by point.
 
-Lawson 1977, Software for C1 surface interpolation: a point divides the triangle that holds it, or the two at the edge on
-which it lies, and edges are swapped while the circle around a triangle holds the corner opposite. The triangulation is
-one after each step, whatever is rounded: signs that rounding may have made count as zero (Shewchuk 1997, Adaptive
-precision floating-point arithmetic), and points on one circle keep the edges that they have. Points come in the order of
-a Hilbert curve, so that the walk from the last triangle to the next is short.
+Lawson 1977, Software for C1 surface interpolation: a point divides the triangle that holds it, or the two at the edge
+on which it lies, and edges are swapped while the circle around a triangle holds the corner opposite. After each step
+the triangles cover the plane once, whatever is rounded: signs that rounding may have made count as zero (Shewchuk 1997,
+Adaptive precision floating-point arithmetic), and points on one circle keep the edges that they have. Points come in
+the order of a Hilbert curve, so that the walk from the last triangle to the next is short.
 """
 
 import numpy as np
@@ -59,8 +59,8 @@ def delaunay(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
         points: Points, (N, 2); of points at one place only one is used.
 
     Returns:
-        Triangles, counter-clockwise, (F, 3), with those that join the points to three more far away, numbered from N; and
-        the triangles opposite to their corners, -1 for none, (F, 3).
+        Triangles, counter-clockwise, (F, 3), with those that join the points to three more far away, numbered from N;
+        and the triangles opposite to their corners, -1 for none, (F, 3).
     """
     count = len(points)
     middle, size = points.mean(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
@@ -154,7 +154,7 @@ def divide_triangle(triangles: Triangles, stack: Stack, used: int, t: int, site:
 def divide_side(triangles: Triangles, stack: Stack, used: int, t: int, site: int) -> int:
     """Divide the side opposite to corner 0 of a triangle, and its neighbour; how many are to be looked at."""
     s = triangles.across[t, 0]
-    d0, d1, d2 = triangles.across[s]
+    d0, d1, _ = triangles.across[s]
     rotate(triangles, s, 0 if d0 == t else 1 if d1 == t else 2)
     a, b, c = triangles.corner[t]
     _, q, r = triangles.across[t]

@@ -79,7 +79,7 @@ def _lattice(border: NDArray[np.float64], spacing: float) -> NDArray[np.float64]
 
 
 def _rows_inside(x: NDArray[np.float64], rows: NDArray[np.float64], border: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which points of a lattice (R, C), row by row at its height, lie in a polygon: it is crossed oddly often before."""
+    """Which points of a lattice (R, C), row by row at its height, lie in a polygon: crossed oddly often before."""
     ends = np.roll(border, -1, axis=0)
     low, high = np.minimum(border[:, 1], ends[:, 1]), np.maximum(border[:, 1], ends[:, 1])
     first = np.searchsorted(rows, low)
@@ -89,11 +89,9 @@ def _rows_inside(x: NDArray[np.float64], rows: NDArray[np.float64], border: NDAr
     crossing = a[:, 0] + (rows[row] - a[:, 1]) / (b[:, 1] - a[:, 1]) * (b[:, 0] - a[:, 0])
     # one number for row and place: rows lie farther apart than any places in them
     least, wide = min(x.min(), border[:, 0].min()), 2.0 * (np.ptp(x) + np.ptp(border[:, 0]))
-    before = np.searchsorted(
-        np.sort(row + (crossing - least) / wide), np.arange(len(rows))[:, None] + (x - least) / wide
-    )
-    whole = np.searchsorted(np.sort(row), np.arange(len(rows)))
-    return (before - whole[:, None]) % 2 == 1
+    every = np.arange(len(rows))[:, None]
+    before = np.searchsorted(np.sort(row + (crossing - least) / wide), every + (x - least) / wide)
+    return (before - np.searchsorted(np.sort(row), every)) % 2 == 1
 
 
 def _near_border(

@@ -30,10 +30,10 @@ def read_animation(
     """Read a mesh that moves.
 
     Args:
-        source: Mesh files, one for each frame, all with the same vertices and faces; a USD file (extra [usd]) in which a
-            mesh has points at several times; or a glTF file with an animation of nodes, skins or morph targets.
-        frames_per_second: Of mesh files, by default 24; of glTF how many poses are computed, by default 60, between which
-            vertices move on straight lines; a USD file has its own [1/s].
+        source: Mesh files, one for each frame, all with the same vertices and faces; a USD file (extra [usd]) in which
+            a mesh has points at several times; or a glTF file with an animation of nodes, skins or morph targets.
+        frames_per_second: Of mesh files, by default 24; of glTF how many poses are computed, by default 60, between
+            which vertices move on straight lines; a USD file has its own [1/s].
         mesh: Path of the mesh in a USD file, `"/World/body"`; None: the first one with points at several times. Of glTF
             the name of a mesh or of its node; None: all meshes of the scene, merged.
         clip: Name of the animation in a glTF file; None: the first.

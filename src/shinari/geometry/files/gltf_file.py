@@ -2,6 +2,9 @@
 
 Khronos Group 2021, glTF 2.0 Specification, sections 3.6 and 4.4. Nothing outside the folder of the file is read, and no
 network. Messages name the element: `accessor 3: ...`.
+
+A reader of our own: trimesh leaves out skins, morph targets and animations, and pygltflib (1.16.5, MIT) gives classes
+for the JSON without the arrays behind them, for two more packages.
 """
 
 import base64
@@ -146,7 +149,8 @@ class GltfFile:
             places = at[:, 0].astype(np.int64)
             if kind.kind != "u" or (places >= accessor.count).any() or (np.diff(places) <= 0).any():
                 raise self.error(
-                    f"{named[0]}: must be whole numbers that increase and are below {accessor.count}; export the file again"
+                    f"{named[0]}: must be whole numbers that increase and are below {accessor.count}; "
+                    f"export the file again"
                 )
             rows = rows.copy()
             rows[places] = values

@@ -1,7 +1,7 @@
 """Meshes of a glTF file as they stand, or at the times of an animation: morph targets, then skins, then nodes.
 
-Khronos Group 2021, glTF 2.0 Specification, section 3.7. A vertex p with changes d of weight m becomes p + sum m d; one of
-a skin, with joints j of weight w, goes to sum w G_j B_j p, where G_j is the joint's matrix in the world and B_j the
+Khronos Group 2021, glTF 2.0 Specification, section 3.7. A vertex p with changes d of weight m becomes p + sum m d; one
+of a skin, with joints j of weight w, goes to sum w G_j B_j p, where G_j is the joint's matrix in the world and B_j the
 inverse of that in the pose of binding. The node of a skinned mesh has no influence.
 """
 
@@ -193,7 +193,8 @@ def _part(file: GltfFile, node: int, primitive: Primitive, label: str, weights: 
 def _check_rows(file: GltfFile, label: str, found: int, needed: int) -> None:
     if found != needed:
         raise file.error(
-            f"{label}: has {found} rows for {needed} vertices; its topology must be that of the primitive, export it again"
+            f"{label}: has {found} rows for {needed} vertices; its topology must be that of the primitive, export it "
+            f"again"
         )
 
 

@@ -107,8 +107,8 @@ def parents(file: GltfFile) -> np.ndarray:
             file.element("node", nodes, child, f"node {index}")
             if found[child] >= 0:
                 raise file.error(
-                    f"node {child} {nodes[child].name!r}: is a child of node {found[child]} and of node {index}; a node "
-                    f"has one parent"
+                    f"node {child} {nodes[child].name!r}: is a child of node {found[child]} and of node {index}; a "
+                    f"node has one parent"
                 )
             found[child] = index
     # whoever has not come to an end after as many steps as there are nodes goes round in a circle
@@ -228,8 +228,8 @@ def _curve(file: GltfFile, clip: Animation, channel: Channel, width: int, label:
     needed = len(times) * width * (3 if spline else 1)
     if len(values) != needed:
         raise file.error(
-            f"{label}: {len(times)} times of {path} need {needed} numbers, accessor {sampler.output} has {len(values)}; "
-            f"export it again"
+            f"{label}: {len(times)} times of {path} need {needed} numbers, accessor {sampler.output} has "
+            f"{len(values)}; export it again"
         )
     slopes = None
     if spline:

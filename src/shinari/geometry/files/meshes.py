@@ -3,7 +3,8 @@
 The vertices are those of the file, in their order: a vertex index means the same here and in the program that made the
 mesh. Only STL, which has no indices, is different: there corners with exactly equal coordinates become one vertex, in
 the order in which they first appear. Polygons are cut into triangles that fan out from their first corner. A file of
-several meshes is merged into one, each in its place. Nothing outside the folder of the mesh is read, and no network.
+several meshes is merged into one, each in its place; those of a skin or with morph targets are in the pose in which the
+file has them. Nothing outside the folder of the mesh is read, and no network.
 """
 
 import io

@@ -347,7 +347,7 @@ def joined(i: int, j: int, joints: Joints) -> bool:
 def meet_at_seam(edges, vertex, i0, i1, i2, i3):
     """Whether a point and a triangle, or two edges, have a vertex in common, sewn together of several."""
     a, b, c, d = vertex[i0], vertex[i1], vertex[i2], vertex[i3]
-    return a == c or a == d or (edges and (b == c or b == d)) or (not edges and a == b)
+    return a in (c, d) or (b in (c, d) if edges else a == b)
 
 
 @steady
