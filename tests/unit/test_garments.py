@@ -349,6 +349,27 @@ def test_a_moving_mesh_goes_its_way_and_on_from_a_checkpoint(tmp_path):
     assert (sim.state.positions[25:, 1] > 0.15 + 0.0099).all()
 
 
+@pytest.mark.parametrize("size", [1e-2, 1.0, 1e3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_seam_without_ease_takes_edges_that_differ_by_rounding(size, seed):
+    rng = np.random.default_rng(seed)
+    turn = rng.uniform(-np.pi, np.pi)
+    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    corners = size * np.array([[0.0, 0.0], [0.3, 0.0], [0.3, 0.2], [0.0, 0.2]])
+    pattern = sn.Pattern(0.02 * size)
+    for name, points in (("first", corners), ("second", corners @ rotation.T + size * rng.uniform(-2, 2, 2))):
+        edges = {side: points[[k, (k + 1) % 4]] for k, side in enumerate(("bottom", "right", "top", "left"))}
+        pattern.add_panel(name, edges, position=(0, 0, size * (name == "second")))
+    pattern.add_seam("first.bottom", "second.top", ease=0.0)
+    cloth(pattern, sewing=pattern.seams)
+    longer = sn.Pattern(0.02 * size)
+    for name, points in (("first", corners), ("second", corners * (1.0 + 1e-11))):
+        edges = {side: points[[k, (k + 1) % 4]] for k, side in enumerate(("bottom", "right", "top", "left"))}
+        longer.add_panel(name, edges)
+    with pytest.raises(sn.SceneError, match=r"change the pattern, or give an ease above 0"):
+        longer.add_seam("first.bottom", "second.top", ease=0.0)
+
+
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_seams_of_a_bag_that_collides_with_itself_stay_closed(precision):
     """Elements on both sides of a seam have its vertices in common: they neither touch nor intersect there."""
