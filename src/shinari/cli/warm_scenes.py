@@ -121,7 +121,7 @@ def _sewn() -> sn.Scene:
     pattern.add_seam("first.near", "second.near", ease=1.0)
     scene.add_cloth(pattern, sewing=pattern.seams, self_collision="triangles")
     vertices, faces = sn.grid(shape=(5, 5))
-    scene.add_moving_mesh(sn.MeshSequence([0.0, 1.0], [vertices, vertices + 0.1], faces))
+    scene.add_moving_mesh(sn.MeshSequence([0.0, 1.0], [vertices - 0.5, vertices - 0.4], faces))
     return scene
 
 
