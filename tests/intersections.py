@@ -4,7 +4,6 @@ Guigue and Devillers 2003, Fast and Robust Triangle-Triangle Overlap Test Using 
 """
 
 import numpy as np
-from scipy.spatial import cKDTree
 from vtkmodules.vtkCommonDataModel import vtkTriangle
 
 
@@ -51,13 +50,15 @@ def separate(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def near_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Pairs (K, 2) of triangles whose boxes overlap."""
-    centres, other = first.mean(axis=1), second.mean(axis=1)
-    reach = np.linalg.norm(first - centres[:, None], axis=2).max()
-    reach += np.linalg.norm(second - other[:, None], axis=2).max()
-    found = cKDTree(centres).query_ball_tree(cKDTree(other), reach)
-    one = np.repeat(np.arange(len(first)), [len(row) for row in found])
-    two = np.array([j for row in found for j in row], int)
-    low, high = first.min(axis=1), first.max(axis=1)
-    touch = (low[one] <= second.max(axis=1)[two]).all(axis=1) & (high[one] >= second.min(axis=1)[two]).all(axis=1)
+    """Pairs (K, 2) of triangles whose boxes overlap: a sweep along the axis on which they are narrowest."""
+    low, high, other_low, other_high = first.min(axis=1), first.max(axis=1), second.min(axis=1), second.max(axis=1)
+    width = (other_high - other_low).max(axis=0)
+    axis = int(np.argmin(((high - low).mean(axis=0) + width) / np.maximum(np.ptp(other_low, axis=0), 1e-300)))
+    order = np.argsort(other_low[:, axis])
+    begins = other_low[order, axis]
+    start = np.searchsorted(begins, low[:, axis] - width[axis])
+    count = np.searchsorted(begins, high[:, axis], side="right") - start
+    one = np.repeat(np.arange(len(first)), count)
+    two = order[np.arange(len(one)) - np.repeat(np.cumsum(count) - count - start, count)]
+    touch = (low[one] <= other_high[two]).all(axis=1) & (high[one] >= other_low[two]).all(axis=1)
     return np.stack([one[touch], two[touch]], axis=1)

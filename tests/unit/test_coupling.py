@@ -263,3 +263,30 @@ def test_particles_on_a_plate_come_to_rest():
     assert np.abs(sim.velocities(p)).max() < 0.01
     np.testing.assert_allclose(sim.forces(scene["particles"]), [0, -weight, 0], atol=0.01 * weight)
     np.testing.assert_allclose(sim.forces(b), [0, 4.0 * G, 0], atol=0.01 * weight)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_what_fingers_hold_goes_on_from_a_checkpoint(tmp_path, precision):
+    """Pushes and the answers of joints last from step to step: a run that is loaded, or set back, has the same bits."""
+    vertices, faces = sn.grid(shape=(5, 13), size=(0.08, 0.24))
+    scene = sn.Scene()
+    material = sn.ClothMaterial(density=1.0, thickness=0.002, friction=0.5, stretch_compliance=1e-5)
+    scene.add_cloth((vertices[:, [0, 2, 1]], faces), material=material)
+    for side in (-1.0, 1.0):
+        place = (0.0, 0.08, 0.011 * side)
+        finger = scene.add_rigid_body(sn.Box((0.1, 0.06, 0.02)), mass=0.1, position=place, friction=0.5)
+        scene.add_joint("slider", finger, anchor=place, axis=(0, 0, 1), motor=sn.ForceMotor(-0.5 * side))
+    sim = sn.Simulation(scene, precision=precision)
+    sim.step(8)
+    sim.save(tmp_path / "held.npz")
+    kept = sim.state.copy()
+    sim.step(8)
+    other = sn.Simulation.load(tmp_path / "held.npz")
+    other.step(8)
+    for name, values in sim.state.arrays().items():
+        np.testing.assert_array_equal(other.state.arrays()[name], values, err_msg=name)
+    other.restore(kept)
+    other.step(8)
+    for name, values in sim.state.arrays().items():
+        np.testing.assert_array_equal(other.state.arrays()[name], values, err_msg=name)
+    assert len(sim.state.system_arrays["coupling/contacts"]) > 0

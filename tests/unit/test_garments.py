@@ -5,7 +5,9 @@ import pytest
 
 import shinari as sn
 from shinari.geometry.files.meshes import read_mesh, write_mesh
+from shinari.solver.step import TOLERATED
 from shinari.systems.surface_contact.build import participants
+from shinari.systems.untangling.system import Untangling
 
 PANEL = sn.grid(shape=(5, 5))
 
@@ -347,6 +349,53 @@ def test_a_moving_mesh_goes_its_way_and_on_from_a_checkpoint(tmp_path):
     assert (sim.state.positions[25:, 1] > 0.15 + 0.0099).all()
 
 
+@pytest.mark.parametrize("size", [1e-2, 1.0, 1e3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_seam_without_ease_takes_edges_that_differ_by_rounding(size, seed):
+    rng = np.random.default_rng(seed)
+    turn = rng.uniform(-np.pi, np.pi)
+    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    corners = size * np.array([[0.0, 0.0], [0.3, 0.0], [0.3, 0.2], [0.0, 0.2]])
+    pattern = sn.Pattern(0.02 * size)
+    for name, points in (("first", corners), ("second", corners @ rotation.T + size * rng.uniform(-2, 2, 2))):
+        edges = {side: points[[k, (k + 1) % 4]] for k, side in enumerate(("bottom", "right", "top", "left"))}
+        pattern.add_panel(name, edges, position=(0, 0, size * (name == "second")))
+    pattern.add_seam("first.bottom", "second.top", ease=0.0)
+    cloth(pattern, sewing=pattern.seams)
+    longer = sn.Pattern(0.02 * size)
+    for name, points in (("first", corners), ("second", corners * (1.0 + 1e-11))):
+        edges = {side: points[[k, (k + 1) % 4]] for k, side in enumerate(("bottom", "right", "top", "left"))}
+        longer.add_panel(name, edges)
+    with pytest.raises(sn.SceneError, match=r"change the pattern, or give an ease above 0"):
+        longer.add_seam("first.bottom", "second.top", ease=0.0)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_seams_of_a_bag_that_collides_with_itself_stay_closed(precision):
+    """Elements on both sides of a seam have its vertices in common: they neither touch nor intersect there."""
+    corners = np.array([[0.0, 0.0], [0.3, 0.0], [0.3, 0.2], [0.0, 0.2]])
+    edges = {name: corners[[k, (k + 1) % 4]] for k, name in enumerate(("bottom", "right", "top", "left"))}
+    pattern, thickness = sn.Pattern(0.02), 0.002
+    pattern.add_panel("front", edges, position=(0, 0, 0.05))
+    pattern.add_panel("back", edges, position=(0.3, 0, -0.05), rotation=(0, 0, 1, 0))
+    for first, second in (("bottom", "bottom"), ("left", "right"), ("right", "left")):
+        pattern.add_seam(f"front.{first}", f"back.{second}", closing_time=0.2)
+    scene = sn.Scene(damping=5.0)
+    material = sn.ClothMaterial(thickness=thickness)
+    bag = scene.add_cloth(pattern, sewing=pattern.seams, self_collision="triangles", material=material)
+    bag.pin(pattern.edge("front.top"))
+    sim = sn.Simulation(scene, precision=precision, substeps=10)
+    sim.step(12)
+    tangles = sim._bound.find(Untangling)
+    for _ in range(48):
+        sim.step()
+        x = sim.positions(bag)
+        apart = max(np.linalg.norm(x[seam.first] - x[seam.second], axis=1).max() for seam in pattern.seams)
+        # contacts push either side of a seam: their passes end when they overlap by less than this part
+        assert apart < 2.0 * TOLERATED * thickness
+        assert not tangles.active
+
+
 def test_frames_from_mesh_files_need_one_topology(tmp_path):
     vertices, faces = PANEL
     paths = [tmp_path / f"frame_{k}.obj" for k in range(3)]
@@ -360,7 +409,7 @@ def test_frames_from_mesh_files_need_one_topology(tmp_path):
     write_mesh(paths[2], vertices, np.roll(faces, 1, axis=0))
     with pytest.raises(sn.FileError, match=r"frame_2.obj: .*, and face 0 is another"):
         sn.read_animation(paths)
-    with pytest.raises(sn.FileError, match=r"expected one of .usd, .usda, .usdc or a list"):
+    with pytest.raises(sn.FileError, match=r"expected one of .usd, .usda, .usdc, .gltf, .glb or a list"):
         sn.read_animation(paths[0])
     with pytest.raises(sn.SceneError, match="no files were given"):
         sn.read_animation([])

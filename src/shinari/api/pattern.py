@@ -9,7 +9,7 @@ from shinari import check
 from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION, rotation_matrix
 from shinari.geometry.triangulate import triangulate_polygon
-from shinari.scene.sewing import EASE, Seam
+from shinari.scene.sewing import EASE, Seam, length_rounding
 
 MOST_TRIANGLES = 1_000_000
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
@@ -92,16 +92,18 @@ class Pattern:
             first: `"panel.edge"`.
             second: `"panel.edge"`.
             closing_time: Time in which the seam closes [s].
-            ease: Largest difference of their lengths, as a part of the longer one.
+            ease: Largest difference of their lengths, as a part of the longer one; rounding is free.
 
         Raises:
             SceneError: There is no such edge, or their lengths differ by more.
         """
         label = f"seam {check.short(first)} - {check.short(second)}"
-        lengths = [_length(self._edge(label, field, edge)) for field, edge in (("first", first), ("second", second))]
+        lines = [self._edge(label, field, edge) for field, edge in (("first", first), ("second", second))]
+        lengths = [_length(line) for line in lines]
+        rounding = length_rounding(sum(map(len, lines)), max(float(np.abs(line).max()) for line in lines))
         ease = check.number(label, "ease", ease, least=0.0, most=1.0)
         time = check.number(label, "closing_time", closing_time, least=0.0)
-        if abs(lengths[0] - lengths[1]) > ease * max(lengths):
+        if abs(lengths[0] - lengths[1]) > ease * max(lengths) + rounding:
             raise SceneError(
                 f"{label}: the edges are {lengths[0]:.4g} m and {lengths[1]:.4g} m long; change the pattern, or give "
                 f"an ease above {ease:g} to gather the longer one"

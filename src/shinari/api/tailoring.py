@@ -23,7 +23,7 @@ from shinari.geometry.topology import (
     vertex_masses,
 )
 from shinari.scene.materials import ClothMaterial
-from shinari.scene.sewing import ElasticBand, Fold, Seam, Sewing, Tailoring
+from shinari.scene.sewing import ElasticBand, Fold, Seam, Sewing, Tailoring, length_rounding
 
 UV = "uv"
 MAPS: dict[str, dict[str, float]] = {
@@ -205,7 +205,8 @@ def _seams(label: str, tools: list[Sewing], corners: np.ndarray, faces: np.ndarr
         return np.zeros((0, 2), np.int64), np.zeros(0)
     rim, lengths = _rim(corners, faces)
     for number, seam in sewn:
-        _check_lengths(f"{label}: sewing[{number}]", seam, rim, lengths)
+        rounding = length_rounding(2 * len(seam.first), float(np.abs(corners).max()))
+        _check_lengths(f"{label}: sewing[{number}]", seam, rim, lengths, rounding)
     pairs = np.concatenate([np.stack([seam.first, seam.second], axis=1) for _, seam in sewn])
     times = np.concatenate([np.full(len(seam.first), seam.closing_time) for _, seam in sewn])
     kept = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)[1]
@@ -221,10 +222,10 @@ def _rim(corners: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return rim, lengths[edge_rows(rim, sides)]
 
 
-def _check_lengths(label: str, seam: Seam, rim: np.ndarray, lengths: np.ndarray) -> None:
+def _check_lengths(label: str, seam: Seam, rim: np.ndarray, lengths: np.ndarray, rounding: float) -> None:
     """Refuse a seam of which both sides, along edges of the rim, differ in length at rest by more than its ease."""
     first, second = (sum(lengths[np.isin(rim, side).all(axis=1)].tolist()) for side in (seam.first, seam.second))
-    if abs(first - second) > seam.ease * max(first, second):
+    if abs(first - second) > seam.ease * max(first, second) + rounding:
         raise SceneError(
             f"{label}: its sides are {first:.4g} m and {second:.4g} m long at rest, from vertices {seam.first[0]} and "
             f"{seam.second[0]} on, {abs(first - second) / max(first, second):.1%} apart; change the pattern, or give "

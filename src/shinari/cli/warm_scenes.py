@@ -29,6 +29,7 @@ def scenes() -> Iterator[sn.Scene]:
     yield _bodies()
     yield _joints()
     yield _attached()
+    yield _sewn()
     for kind in constraint_types():
         for damping in (0.0, 1.0):
             yield _rows(kind, damping)
@@ -109,6 +110,19 @@ def _attached() -> sn.Scene:
     scene.attach((cloth, 12), (body, (0, -0.1, 0)))
     rope = scene.add_rope(_line(0.0))
     scene.attach((rope, 0), (cloth, 0))
+    return scene
+
+
+def _sewn() -> sn.Scene:
+    """Two panels of a pattern with a seam, which collide, over a mesh that moves."""
+    scene, pattern = sn.Scene(), sn.Pattern(0.1)
+    for name, height in (("first", 0.0), ("second", 0.1)):
+        edges = {"near": [[0.0, 0.0], [0.3, 0.0]], "rest": [[0.3, 0.0], [0.3, 0.3], [0.0, 0.3], [0.0, 0.0]]}
+        pattern.add_panel(name, edges, position=(0, 0, height))
+    pattern.add_seam("first.near", "second.near", ease=1.0)
+    scene.add_cloth(pattern, sewing=pattern.seams, self_collision="triangles")
+    vertices, faces = sn.grid(shape=(5, 5))
+    scene.add_moving_mesh(sn.MeshSequence([0.0, 1.0], [vertices - 0.5, vertices - 0.4], faces))
     return scene
 
 

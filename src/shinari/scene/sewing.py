@@ -12,6 +12,19 @@ EASE = 0.02
 """Difference of the lengths of both sides of a seam that is taken for rounding of a pattern."""
 
 
+def length_rounding(parts: int, largest: float) -> float:
+    """How far two lines of equal length may be apart by rounding [m].
+
+    Coordinates are rounded by half a unit in the last place when they are given, and in each of about eight operations
+    that divide, turn and move a line; both ends of each part, of both lines.
+
+    Args:
+        parts: Parts of both lines.
+        largest: Largest coordinate in size [m].
+    """
+    return 2.0 * (1 + 8) * 0.5 * np.finfo(np.float64).eps * parts * largest
+
+
 @dataclass(frozen=True, eq=False)
 class Seam:
     """Two rows of vertices of a cloth that are sewn together, vertex for vertex.
@@ -23,7 +36,7 @@ class Seam:
         first: Vertices of one side, (K,).
         second: Vertices of the other side, (K,), in the same order.
         closing_time: Time in which it closes [s]; 0: at once.
-        ease: Largest difference of the lengths of both sides at rest, as a part of the longer one.
+        ease: Largest difference of the lengths of both sides at rest, as a part of the longer one; rounding is free.
 
     Raises:
         SceneError: The sides have different numbers of vertices, or a value is outside its bounds.

@@ -153,7 +153,7 @@ def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemM
         SurfaceContactModel(),
         UntanglingModel(),
         build_loads(scene),
-        CouplingModel(),
+        CouplingModel(len(scene.bodies) if any(body.pieces for body in scene.bodies) else 0),
         LumpImpactModel(),
         PathModel(),
     )

@@ -48,6 +48,7 @@ SECONDS = {
     "a patch stops on a sheet": 12.0,
     "two free patches rub": 0.7,
     "creep of a patch": 1.0,
+    "a strip held between two fingers": 4.0,
     "creep of a draped sheet": 3.7,
     "restitution on solids": 3.3,
     "a perfect bounce loses little": 3.9,

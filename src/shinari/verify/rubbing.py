@@ -8,15 +8,19 @@ import numpy as np
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.geometry.topology import grid
-from shinari.scene.handle import Handle
+from shinari.scene.handle import BodyHandle, Handle
 from shinari.scene.materials import ClothMaterial
+from shinari.scene.motors import ForceMotor
 from shinari.shapes.box import Box
 from shinari.shapes.plane import Plane
+from shinari.systems.coupling.system import SETTLED
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 
 _COULOMB = "Coulomb: |f_t| <= mu |f_n|; Macklin et al. 2014, Unified Particle Physics, eq. 24"
 _THICK = 0.004
+_GRAVITY = 9.81
+_GRIPPED = 0.08  # height of the fingers above the middle of a strip [m]
 
 
 def patch(
@@ -242,3 +246,48 @@ def draped(precision: str) -> Iterator[Measurement]:
         float(displacements.max()),
         theory="the bound of the requirement",
     )
+
+
+def _held_strip(part: float, friction: float, force: float, mass: float) -> tuple[Scene, Handle, list[BodyHandle]]:
+    """Two fingers on rails press a strip that hangs; its weight is a part of what they can hold."""
+    length, width = 0.24, 0.08
+    vertices, faces = grid(shape=(9, 25), size=(width, length), diagonal="alternating")
+    hanging = np.stack([vertices[:, 0], vertices[:, 2] - _GRIPPED, np.zeros(len(vertices))], axis=1)
+    density = part * 2.0 * friction * force / (_GRAVITY * length * width)
+    material = ClothMaterial(
+        density=density, thickness=0.002, friction=friction, stretch_compliance=1e-5, bend_stiffness=1e-5
+    )
+    scene, fingers = Scene(gravity=(0.0, -_GRAVITY, 0.0)), []
+    strip = scene.add_cloth((hanging, faces), material=material)
+    for side in (-1.0, 1.0):
+        place = (0.0, 0.0, 0.011 * side)
+        finger = scene.add_rigid_body(Box((0.1, 0.06, 0.02)), mass=mass, position=place, friction=friction)
+        scene.add_joint("slider", finger, anchor=place, axis=(0, 0, 1), motor=ForceMotor(-side * force))
+        fingers.append(finger)
+    return scene, strip, fingers
+
+
+@check("a strip held between two fingers", "Coulomb: fingers that press with N hold up to 2 mu N, and slide beyond")
+def held_strip(precision: str) -> Iterator[Measurement]:
+    """A strip of cloth of less and of more weight than two light fingers can hold, which are driven by forces."""
+    h = 1.0 / 60.0 / 20
+    for friction, force, mass in ((0.3, 1.0, 0.1), (0.8, 0.2, 0.05), (0.5, 3.0, 0.3)):
+        for part in (0.8, 1.25):
+            scene, strip, fingers = _held_strip(part, friction, force, mass)
+            sim = small(scene, precision, dt=20.0 * h, substeps=20)
+            holds = part < 1.0
+            sim.step(24 if holds else 4)
+            places = [sim.positions(strip)[:, 1].astype(np.float64)]
+            carried = 0.0
+            for _ in range(8 if holds else 4):
+                sim.step()
+                places.append(sim.positions(strip)[:, 1].astype(np.float64))
+                carried += sum(abs(float(sim.forces(finger)[1])) for finger in fingers) / (8 if holds else 4)
+            name = f"mu = {friction:g}, N = {force:g} N, {part:g} of what is held"
+            yield equal(f"friction [N], {name}", min(part, 1.0) * 2.0 * friction * force, carried, relative=0.01,
+                        theory="the strip swings, the mean of some steps")  # fmt: skip
+            if holds:
+                between = np.abs(places[0]) < 0.029
+                speed = abs(float((places[-1] - places[0])[between].mean())) / (8 * 20.0 * h)
+                yield at_most(f"creep [m/s], {name}", SETTLED * _GRAVITY * h, speed,
+                              theory="sweeps end when they move less than that part of g h^2")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Meshes that move, from files: a file for each frame, or a USD stage with points at several times."""
+"""Meshes that move, from files: a file for each frame, a USD stage with points at several times, or glTF."""
 
 import os
 from collections.abc import Sequence
@@ -9,42 +9,61 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import FileError, SceneError, require
+from shinari.geometry.files.gltf_meshes import read_gltf_animation
 from shinari.geometry.files.meshes import read_mesh
 from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.geometry.triangulate import fan_out
 from shinari.partial_files import reason
 
 USD = (".usd", ".usda", ".usdc")
+GLTF = (".gltf", ".glb")
+FILES_PER_SECOND, POSES_PER_SECOND = 24.0, 60.0
 
 
 def read_animation(
     source: str | os.PathLike | Sequence[str | os.PathLike],
     *,
-    frames_per_second: float = 24.0,
+    frames_per_second: float | None = None,
     mesh: str | None = None,
+    clip: str | None = None,
 ) -> MeshSequence:
     """Read a mesh that moves.
 
     Args:
-        source: Mesh files, one for each frame, all with the same vertices and faces; or a USD file (extra [usd]) in
-            which a mesh has points at several times.
-        frames_per_second: Of mesh files; a USD file says its own [1/s].
-        mesh: Path of the mesh in a USD file, `"/World/body"`; None: the first one with points at several times.
+        source: Mesh files, one for each frame, all with the same vertices and faces; a USD file (extra [usd]) in which
+            a mesh has points at several times; or a glTF file with an animation of nodes, skins or morph targets.
+        frames_per_second: Of mesh files, by default 24; of glTF how many poses are computed, by default 60, between
+            which vertices move on straight lines; a USD file has its own [1/s].
+        mesh: Path of the mesh in a USD file, `"/World/body"`; None: the first one with points at several times. Of glTF
+            the name of a mesh or of its node; None: all meshes of the scene, merged.
+        clip: Name of the animation in a glTF file; None: the first.
+
+    Returns:
+        The mesh in time; the first frame of the file is at 0 s.
 
     Raises:
         FileError: A file cannot be read, has another topology than the first, or holds no mesh that moves.
         SceneError: An argument is wrong, or the mesh cannot collide.
         MissingExtraError: usd-core is not installed.
     """
+    for field, name in (("mesh", mesh), ("clip", clip)):
+        if name is not None:
+            check.text("animation", field, name)
+    rate = frames_per_second
+    if rate is not None:
+        rate = check.number("animation", "frames_per_second", rate, above=0.0)
     if isinstance(source, (str, os.PathLike)):
         path = check.path("animation", "source", source)
-        if path.suffix.lower() not in USD:
-            raise FileError(
-                f"{path}: animation: expected one of {', '.join(USD)} or a list of mesh files, one for each frame"
-            )
-        return _checked(path, *_read_usd(path, mesh))
+        if path.suffix.lower() in USD:
+            return _checked(path, *_read_usd(path, mesh))
+        if path.suffix.lower() in GLTF:
+            with np.errstate(all="ignore"):  # damaged numbers are refused when all is together
+                found = read_gltf_animation(path, _bytes(path), clip, mesh, rate or POSES_PER_SECOND)
+            return _checked(path, *found)
+        raise FileError(
+            f"{path}: animation: expected one of {', '.join((*USD, *GLTF))} or a list of mesh files, one for each frame"
+        )
     paths = [check.path("animation", "source", each) for each in check.sequence("animation", "source", source)]
-    rate = check.number("animation", "frames_per_second", frames_per_second, above=0.0)
     if not paths:
         raise SceneError("animation: source: no files were given")
     vertices, faces = read_mesh(paths[0])
@@ -58,7 +77,14 @@ def read_animation(
                 f"animation need the same vertices and faces in the same order"
             )
         frames.append(vertices)
-    return _checked(paths[0], np.arange(len(frames)) / rate, np.array(frames), faces)
+    return _checked(paths[0], np.arange(len(frames)) / (rate or FILES_PER_SECOND), np.array(frames), faces)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: cannot be read: {reason(error)}") from error
 
 
 def _first_other(found: np.ndarray, faces: np.ndarray) -> str:

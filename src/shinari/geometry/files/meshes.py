@@ -3,35 +3,30 @@
 The vertices are those of the file, in their order: a vertex index means the same here and in the program that made the
 mesh. Only STL, which has no indices, is different: there corners with exactly equal coordinates become one vertex, in
 the order in which they first appear. Polygons are cut into triangles that fan out from their first corner. A file of
-several meshes is merged into one, each in its place. Nothing outside the folder of the mesh is read, and no network.
+several meshes is merged into one, each in its place; those of a skin or with morph targets are in the pose in which the
+file has them. Nothing outside the folder of the mesh is read, and no network.
 """
 
 import io
-import json
 import logging
 import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
 from shinari import check
 from shinari.errors import FileError
+from shinari.geometry.files.gltf_meshes import read_gltf
 from shinari.geometry.files.obj import format_obj, parse_obj
 from shinari.geometry.files.ply_reader import face_bytes, parse_ply
 from shinari.geometry.triangulate import fan_out
 from shinari.partial_files import reason, writing
 
 EXTENSIONS = (".obj", ".ply", ".stl", ".gltf", ".glb")
-GLTF_TRIANGLES, GLTF_STRIP = 4, 5
-GLTF_COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
-"""Extensions that hide the geometry; trimesh reads zeros in its place and says so in a log only."""
-MOST_ELEMENTS = 2**28
-"""glTF may ask for zeros that are not in the file; more than this is taken for damage, not for a mesh."""
 
 
 def read_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +66,9 @@ def parse_mesh(path: Path, suffix: str, data: bytes) -> tuple[np.ndarray, np.nda
         with warnings.catch_warnings(), np.errstate(all="ignore"), _quiet("trimesh", "trimesh.util"):
             warnings.simplefilter("ignore")
             vertices, faces = _parse(path, suffix, data)
-    except (Exception, MemoryError) as error:  # the boundary to trimesh, which fails in as many ways as files do
+    except FileError:  # it names the file and its element
+        raise
+    except (Exception, MemoryError) as error:  # the boundary to parsers, which fail in as many ways as files do
         raise FileError(f"{path}: cannot be read as a mesh: {reason(error)}") from error
     _check_mesh(str(path), vertices, faces)
     return np.ascontiguousarray(vertices, np.float64), np.ascontiguousarray(faces, np.int32)
@@ -147,7 +144,7 @@ def _parse(path: Path, suffix: str, data: bytes) -> tuple[np.ndarray, np.ndarray
     if suffix == ".ply":
         vertices, polygons = parse_ply(data)
         return vertices, fan_out(polygons)
-    return _parse_stl(data) if suffix == ".stl" else _parse_gltf(path, suffix, data)
+    return _parse_stl(data) if suffix == ".stl" else read_gltf(path, data)
 
 
 def _parse_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -161,78 +158,6 @@ def _parse_stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(first)
     rank[order] = np.arange(len(first))
     return corners[first[order]], rank[inverse.reshape(-1)].reshape(-1, 3)
-
-
-def _parse_gltf(path: Path, suffix: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
-    import trimesh
-
-    header = json.loads(_gltf_json(suffix, data))
-    used = {*header.get("extensionsUsed", ()), *header.get("extensionsRequired", ())}
-    if hidden := used.intersection(GLTF_COMPRESSIONS):
-        raise ValueError(f"compressed geometry ({', '.join(sorted(hidden))}) is not supported")
-    primitives = [primitive for mesh in header.get("meshes", ()) for primitive in mesh["primitives"]]
-    if any(primitive.get("mode", GLTF_TRIANGLES) not in (GLTF_TRIANGLES, GLTF_STRIP) for primitive in primitives):
-        raise ValueError("holds points, lines or fans, only triangles are supported")
-
-    if any(accessor.get("count", 0) > MOST_ELEMENTS for accessor in header.get("accessors", ())):
-        raise ValueError(f"claims to hold more than {MOST_ELEMENTS} numbers in a row")
-
-    resolver = _resolver(path.parent)
-    scene: Any = trimesh.load(
-        io.BytesIO(data), file_type=suffix[1:], resolver=resolver, process=False, skip_materials=True, force="scene"
-    )
-    if resolver.refused:
-        raise ValueError(resolver.refused)
-    if len(scene.geometry) != len(primitives):
-        raise ValueError(f"only {len(scene.geometry)} of its {len(primitives)} meshes can be read")
-    vertices, faces, count = [np.zeros((0, 3))], [np.zeros((0, 3), np.int64)], 0
-    for node in scene.graph.nodes_geometry:
-        matrix, name = scene.graph[node]
-        mesh = scene.geometry[name]
-        vertices.append(mesh.vertices @ matrix[:3, :3].T + matrix[:3, 3])
-        flipped = mesh.faces[:, ::-1] if np.linalg.det(matrix[:3, :3]) < 0 else mesh.faces
-        faces.append(np.asarray(flipped, np.int64) + count)
-        count += len(mesh.vertices)
-    return np.concatenate(vertices), np.concatenate(faces)
-
-
-def _gltf_json(suffix: str, data: bytes) -> bytes:
-    if suffix == ".gltf":
-        return data
-    length = int.from_bytes(data[12:16], "little")
-    if data[:4] != b"glTF" or data[16:20] != b"JSON" or len(data) < 20 + length:
-        raise ValueError("is no glTF 2.0 binary file, or is cut short")
-    return data[20 : 20 + length]
-
-
-def _resolver(folder: Path) -> Any:
-    """Reads the files that a glTF names, from the folder of the mesh and nowhere else."""
-    from trimesh.resolvers import Resolver
-
-    class FolderResolver(Resolver):
-        def __init__(self) -> None:
-            self.refused = ""
-
-        def get(self, key: str) -> bytes:
-            name = unquote(key)
-            parts = PurePosixPath(name.replace("\\", "/")).parts
-            file = Path(os.path.realpath(folder / name))
-            outside = not file.is_relative_to(os.path.realpath(folder))
-            if urlsplit(name).scheme or name.startswith(("/", "\\")) or ".." in parts or outside:
-                self.refused = f"names the file {key[:200]!r}, which lies outside its folder"
-                raise ValueError(self.refused)
-            return file.read_bytes()
-
-        def write(self, name: str, data: Any) -> None:
-            raise NotImplementedError
-
-        def namespaced(self, namespace: str) -> Any:
-            raise NotImplementedError
-
-        def keys(self) -> list[str]:
-            return []
-
-    return FolderResolver()
 
 
 def _format(suffix: str, vertices: np.ndarray, faces: np.ndarray) -> bytes:

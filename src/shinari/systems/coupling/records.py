@@ -60,6 +60,12 @@ class BodySweeps(Record):
     reference_q = Field(np.float64, 4, doc="quaternion at the last detection")
     start_v = Field(np.float64, 3, unit="m/s", doc="velocity at the start of the substep")
     start_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity at the start of the substep")
+    left_x = Field(np.float64, 3, unit="m", doc="origin after the last sweep")
+    left_q = Field(np.float64, 4, doc="quaternion after the last sweep")
+    response = Field(
+        np.float64, 6, unit="m, rad", doc="displacement by joints and contacts of bodies since the prediction"
+    )
+    expected = Field(np.float64, 6, unit="m, rad", doc="the same in the last substep")
 
 
 class ContactParticles(Record):
@@ -137,7 +143,7 @@ class Progress(Record):
     stale = Field(np.int64, doc="whether the lists have to be made anew")
     detections = Field(np.int64, doc="how often the lists were made in this step")
     candidates = Field(np.int64)
-    fresh = Field(np.int64, doc="whether the step has just begun")
+    fresh = Field(np.int64, doc="whether the step begins without pushes")
     back = Field(np.int64, doc="whether the next sweep goes from the last to the first")
     forth = Field(np.int64, doc="the opposite")
     sweep = Field(np.int64, doc="number of the sweep")

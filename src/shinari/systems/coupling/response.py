@@ -25,7 +25,12 @@ from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot,
 from shinari.systems.colliders.collide import contact_plane
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.integration import rotated_world_axes, symmetric_times, turned_by_moment
+from shinari.systems.rigid.integration import (
+    rotated_world_axes,
+    rotation_vector_between,
+    symmetric_times,
+    turned_by_moment,
+)
 
 
 @steady
@@ -185,3 +190,52 @@ def end_body_sweep(b, frames: Frames, body_sweeps: BodySweeps, h: float):
     moment = body_sweeps.torque[b]
     if dot(moment, moment) > ZERO:
         frames.q[b] = turned_by_moment(frames, b, body_sweeps.before[b], moment, h)
+
+
+@steady
+def move_by(frames, b, displacement, sign):
+    """Move and turn a body."""
+    d = displacement[b]
+    turned = sign * d[3], sign * d[4], sign * d[5]
+    frames.x[b] = add(frames.x[b], (sign * d[0], sign * d[1], sign * d[2]))
+    if dot(turned, turned) > ZERO:
+        frames.q[b] = rotated_world_axes(frames.q[b], turned)
+
+
+@kernel(fastmath=STEADY)
+def expect_response(b, frames: Frames, body_sweeps: BodySweeps):
+    """Move a body as joints and contacts of bodies did in the last substep: they answer after the sweeps.
+
+    Without it a light finger would give way to what it holds, and be put back by its joint: what it holds would slip by
+    that much in each substep.
+    """
+    move_by(frames, b, body_sweeps.expected, 1.0)
+    body_sweeps.response[b] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@kernel(fastmath=STEADY)
+def withdraw_response(b, frames: Frames, body_sweeps: BodySweeps):
+    """Move it back; joints and contacts of bodies are about to be solved."""
+    move_by(frames, b, body_sweeps.expected, -1.0)
+
+
+@kernel(fastmath=STEADY)
+def note_pose(b, frames: Frames, body_sweeps: BodySweeps):
+    """Keep the pose of a body after the sweeps."""
+    body_sweeps.left_x[b], body_sweeps.left_q[b] = frames.x[b], frames.q[b]
+
+
+@kernel(fastmath=STEADY)
+def add_response(b, frames: Frames, body_sweeps: BodySweeps):
+    """Add how far joints and contacts of bodies have moved a body since the sweeps."""
+    d, gone = body_sweeps.response[b], sub(frames.x[b], body_sweeps.left_x[b])
+    turned = rotation_vector_between(body_sweeps.left_q[b], frames.q[b])
+    body_sweeps.response[b] = (
+        d[0] + gone[0], d[1] + gone[1], d[2] + gone[2], d[3] + turned[0], d[4] + turned[1], d[5] + turned[2]
+    )  # fmt: skip
+
+
+@kernel(fastmath=STEADY)
+def keep_response(b, body_sweeps: BodySweeps):
+    """A substep ends."""
+    body_sweeps.expected[b] = body_sweeps.response[b]

@@ -50,7 +50,7 @@ from shinari.systems.rigid.frames import Frames
 
 # The deepest point of an element has gone elsewhere when a weight changes by more than this.
 JUMP = np.float32(0.02)
-# Sweeps in the first substep of a step, which begins without pushes: nothing is carried over that is no state.
+# Sweeps in the first substep of a step that begins without pushes.
 FIRST_SWEEPS = 8
 Corners = tuple[Vector, Vector, Vector]
 

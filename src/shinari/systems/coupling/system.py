@@ -1,4 +1,11 @@
-"""The contacts of particles, triangles and segments with bodies, both of which are pushed."""
+"""The contacts of particles, triangles and segments with bodies, both of which are pushed.
+
+In the sweeps bodies are free; their joints, and their contacts with each other, answer after each pass. A substep
+therefore begins with what the last one ended with: the pushes, and the displacements by which the bodies answered.
+These are taken back before the bodies are solved. A light finger on a rail that holds a cloth is then where its rail
+has it already when the friction of the cloth is found; as a free body it would give way, and the cloth would slip by
+that much in each substep. Both last from step to step as part of the state.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,6 +47,7 @@ from shinari.systems.coupling.detection import (
     set_shape_margin,
     sum_squares,
 )
+from shinari.systems.coupling.model import CONTACTS, PLACES, PUSHES, RESPONSES
 from shinari.systems.coupling.records import (
     BodySweeps,
     Boxes,
@@ -54,7 +62,15 @@ from shinari.systems.coupling.records import (
     Sums,
     body_shape_table,
 )
-from shinari.systems.coupling.response import begin_body_sweep, end_body_sweep
+from shinari.systems.coupling.response import (
+    add_response,
+    begin_body_sweep,
+    end_body_sweep,
+    expect_response,
+    keep_response,
+    note_pose,
+    withdraw_response,
+)
 from shinari.systems.coupling.sweeps import (
     apply_stored_multipliers,
     check_convergence,
@@ -104,6 +120,33 @@ class ContactList:
         self.counts: Counts = Counts.zeros(1, np.float64)
         self.offsets = Offsets.zeros(count + 1)
         self.scan = Scan(self.offsets)
+
+    def recall(self, contacts: np.ndarray, pushes: np.ndarray, places: np.ndarray) -> None:
+        """Begin a step with what pushed in the last substep.
+
+        Args:
+            contacts: Items and pieces, ascending, (K, 2).
+            pushes: Pushes along the normal and of friction, (K, 4).
+            places: Normals and weights, (K, 6).
+        """
+        count, into = len(contacts), self.contacts
+        if len(into) < count:
+            into.grow(count * 3 // 2)
+        self.counts.contacts[0] = count
+        into.item[:count], into.body_shape[:count] = contacts.T
+        into.multiplier[:count], into.friction_multiplier[:count] = pushes[:, 0], pushes[:, 1:]
+        into.normal[:count], into.weights[:count] = places[:, :3], places[:, 3:]
+        into.gap[:count], into.impulse[:count] = 0.0, 0.0
+
+    def pushing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What pushed in the last substep, as `recall` takes it."""
+        count, contacts = int(self.counts.contacts[0]), self.contacts
+        on = np.flatnonzero((contacts.multiplier[:count] > 0.0) & contacts.settled[:count])
+        return (
+            np.stack([contacts.item[on], contacts.body_shape[on]], axis=1),
+            np.column_stack([contacts.multiplier[on], contacts.friction_multiplier[on]]),
+            np.concatenate([contacts.normal[on], contacts.weights[on]], axis=1),
+        )
 
     def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in this step."""
@@ -187,13 +230,27 @@ class BodyParticles(System):
         return int(self._progress.detections[0])
 
     def begin(self, time: float, ends: np.ndarray) -> None:
-        """A step begins."""
-        progress = self._progress
-        progress.stale[0], progress.factor[0], progress.detections[0], progress.fresh[0] = 1, AHEAD, 0, 1
-        for each in self.lists:
-            each.counts.contacts[0] = 0
+        """A step begins with what pushed in the last one, as the state has it."""
+        progress, arrays = self._progress, self._state.system_arrays
+        contacts, pushes, places = (arrays[name] for name in (CONTACTS, PUSHES, PLACES))
+        progress.stale[0], progress.factor[0], progress.detections[0] = 1, AHEAD, 0
+        progress.fresh[0] = len(contacts) == 0
+        for number, each in enumerate(self.lists):
+            own = contacts[:, 0] == number
+            each.recall(contacts[own, 1:], pushes[own], places[own])
+        self.body_sweeps.expected[: len(arrays[RESPONSES])] = arrays[RESPONSES]
         self.contact_particles.active[...] = True
         self.contact_particles.active[self._model.inactive(self._state)] = False
+
+    def end(self) -> None:
+        """A step has ended: what pushes goes to the state."""
+        found = [each.pushing() for each in self.lists]
+        numbers = [np.full((len(rows), 1), number) for number, (rows, _, _) in enumerate(found)]
+        contacts = [np.concatenate([number, rows], axis=1) for number, (rows, _, _) in zip(numbers, found, strict=True)]
+        arrays = self._state.system_arrays
+        arrays[CONTACTS] = np.concatenate(contacts)
+        arrays[PUSHES], arrays[PLACES] = (np.concatenate([each[k] for each in found]) for k in (1, 2))
+        arrays[RESPONSES][...] = self.body_sweeps.expected[: len(arrays[RESPONSES])]
 
     def record_detect(self, p: Program) -> None:
         """Record what a substep begins with: the velocities at its start."""
@@ -203,6 +260,11 @@ class BodyParticles(System):
     def record_contacts(self, p: Program, first: bool) -> None:
         """Record that all particles and elements are kept out of all bodies."""
         progress, h = self._progress, self._settings.substep
+        frames, body_sweeps = self._frames, self.body_sweeps
+        if first:
+            p.launch(expect_response, frames, body_sweeps, count=len(frames))
+        else:
+            p.launch(add_response, frames, body_sweeps, count=len(frames))
         self.record_lists(p)
         p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h)
         if first:
@@ -226,6 +288,14 @@ class BodyParticles(System):
             with p.when((progress.back, 0)):
                 self._record_projection(p, points)
             p.serial(check_convergence, progress, self._small)
+        if first:
+            p.launch(withdraw_response, frames, body_sweeps, count=len(frames))
+        p.launch(note_pose, frames, body_sweeps, count=len(frames))
+
+    def record_settle(self, p: Program) -> None:
+        """Record what joints and contacts of bodies did in the substep."""
+        p.launch(add_response, self._frames, self.body_sweeps, count=len(self._frames))
+        p.launch(keep_response, self.body_sweeps, count=len(self._frames))
 
     def record_lists(self, p: Program) -> None:
         """Record that the lists are made anew where a particle or a body has left its margin."""

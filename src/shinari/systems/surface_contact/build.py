@@ -37,6 +37,7 @@ class Participants:
         neighbour_offsets: Where the neighbours of each particle start, (N + 1,).
         neighbours: Particles that share an edge or a row between objects with each particle, ascending.
         rest: Positions at the start relative to their origin, (N, 3).
+        sewn: Vertices that are sewn to others, and the one that stands for all that are, (S, 2).
         edge_length: Median length of all edges [m].
     """
 
@@ -54,6 +55,7 @@ class Participants:
     neighbour_offsets: np.ndarray
     neighbours: np.ndarray
     rest: np.ndarray
+    sewn: np.ndarray
     edge_length: float
 
     def may_collide(self, first: int, second: int) -> bool:
@@ -129,6 +131,7 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
         neighbour_offsets=offsets,
         neighbours=near,
         rest=rest,
+        sewn=sewn,
         edge_length=float(np.median(lengths)),
     )
 

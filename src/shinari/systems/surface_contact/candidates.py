@@ -43,6 +43,8 @@ def skin_of(model: Model, who: Participants) -> ContactParticles:
     """What contacts know of each particle."""
     contact_particles = ContactParticles.zeros(model.particle_count, model.real)
     contact_particles.bind(radius=model.radii, object_index=model.owners, arc=who.arcs, rest=who.rest)
+    contact_particles.vertex[...] = np.arange(model.particle_count)
+    contact_particles.vertex[who.sewn[:, 0]] = who.sewn[:, 1]
     contact_particles.free[...] = model.inverse_masses > 0.0
     return contact_particles
 
@@ -342,6 +344,13 @@ def joined(i: int, j: int, joints: Joints) -> bool:
 
 
 @steady
+def meet_at_seam(edges, vertex, i0, i1, i2, i3):
+    """Whether a point and a triangle, or two edges, have a vertex in common, sewn together of several."""
+    a, b, c, d = vertex[i0], vertex[i1], vertex[i2], vertex[i3]
+    return a in (c, d) or (b in (c, d) if edges else a == b)
+
+
+@steady
 def separation(edges, x, i0, i1, i2, i3):
     """Vector between the nearest points of a point and a triangle, or of two edges, at positions x."""
     o = x[i0]
@@ -438,6 +447,9 @@ def filter_pair(
     near = near or (edges and joined(i1, i3, joints))
     if near:
         if contact_particles.object_index[i0] != contact_particles.object_index[j]:
+            return
+        # across a seam, too, elements with a common vertex meet there
+        if meet_at_seam(edges, contact_particles.vertex, i0, i1, i2, i3):
             return
         # neighbours of one sheet keep the distance that they have at rest where it is less
         gap = min(gap, norm(separation(edges, contact_particles.rest, i0, i1, i2, i3)))

@@ -132,7 +132,9 @@ def find_crossing(
     p, q = edges.points[e]
     i, j, k = triangles.points[t]
     flags.start[r] = 0
-    if p in (i, j, k) or q in (i, j, k):
+    # edges and triangles with a common vertex meet there, across a seam also when both sides are not yet together
+    vertex = contact_particles.vertex
+    if vertex[p] in (vertex[i], vertex[j], vertex[k]) or vertex[q] in (vertex[i], vertex[j], vertex[k]):
         return
     own, free = edges.object_index[e] == triangles.object_index[t], contact_particles.free
     tied = not own and (points.tied[p] or points.tied[q]) and (points.tied[i] or points.tied[j] or points.tied[k])
