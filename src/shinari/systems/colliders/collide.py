@@ -86,6 +86,34 @@ def contact_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, nor
 
 
 @steady
+def contact_change(n, depths, displacement, w, law, old, limits):
+    """What the law of contact makes of a point that is too deep.
+
+    Args:
+        n: Normal.
+        depths: Depth now, and at the start of the substep, at least 0 [m].
+        displacement: Of the point in this substep [m].
+        w: Its inverse mass [1/kg].
+        law: Friction, static friction, restitution and compliance of the pair.
+        old: Corrections along the normal and by friction so far in this substep [m].
+        limits: 1 / h^2, and how far what was inside comes out at most [m].
+
+    Returns:
+        Correction, part of it that brings no velocity, and the corrections along the normal and by friction so far.
+    """
+    depth, before = depths
+    old_normal_correction, old_friction_correction = old
+    inverse_h2, escape = limits
+    scaled_compliance = law[3] * inverse_h2 / w
+    change = normal_response(depth, depth - before, old_normal_correction, scaled_compliance, ONE, ZERO * depth)
+    out = ZERO * depth if scaled_compliance > ZERO else recovery(min(depth, before), escape)
+    normal_correction = old_normal_correction + change
+    friction_correction = friction(sub(old_friction_correction, tangential(displacement, n)), normal_correction, law)
+    correction = add(scale(n, change + out), sub(friction_correction, old_friction_correction))
+    return correction, scale(n, out), normal_correction, friction_correction
+
+
+@steady
 def respond(
     distance_and_normal, kind, size, fields, a, b, reach, w, law, old_normal_correction, old_friction_correction, limits
 ):
@@ -121,15 +149,11 @@ def respond(
     n, depth, before = contact_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal)
     if depth <= ZERO and old_normal_correction <= ZERO:
         return False, zero, zero, zero, old_normal_correction, old_friction_correction, gap_b
-    inverse_h2, escape = limits
-    scaled_compliance = law[3] * inverse_h2 / w
-    change = normal_response(depth, depth - before, old_normal_correction, scaled_compliance, ONE, ZERO * depth)
-    out = ZERO * depth if scaled_compliance > ZERO else recovery(min(depth, before), escape)
-    normal_correction = old_normal_correction + change
-    friction_correction = friction(sub(old_friction_correction, tangential(displacement, n)), normal_correction, law)
-    correction = add(scale(n, change + out), sub(friction_correction, old_friction_correction))
+    correction, silent, normal_correction, friction_correction = contact_change(
+        n, (depth, before), displacement, w, law, (old_normal_correction, old_friction_correction), limits
+    )
     gap_a = max(dot(n, sub(a, b)) - depth, ZERO)
-    return True, correction, scale(n, out), n, normal_correction, friction_correction, gap_a
+    return True, correction, silent, n, normal_correction, friction_correction, gap_a
 
 
 @once

@@ -18,7 +18,7 @@ from shinari.model.system import System
 from shinari.scene.contents import Contents
 from shinari.scene.objects import Collider
 from shinari.shapes.kernels.dispatch import for_kinds
-from shinari.shapes.kernels.encode import encode_shapes
+from shinari.shapes.kernels.encode import encode_shapes, meshes_of
 from shinari.shapes.kernels.mesh_distance import mesh_fields
 from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.systems.colliders.collide import bounce_particle, project_particles
@@ -39,6 +39,8 @@ from shinari.systems.colliders.detection import (
     sum_squares,
 )
 from shinari.systems.colliders.elements import bounce_element, elements_of, project_elements
+from shinari.systems.colliders.mesh_elements import MeshElements
+from shinari.systems.colliders.mesh_features import mesh_features
 from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
 from shinari.systems.colliders.rolling import project_turning_particles
 
@@ -57,6 +59,7 @@ class ColliderContacts(System):
         pose_table: Their poses at both ends of the substep.
         particle_list: Contacts of particles.
         element_list: Contacts of triangles and segments, or None.
+        mesh_elements: Of these the contacts with meshes, or None.
     """
 
     order = 12
@@ -115,7 +118,11 @@ class ColliderContacts(System):
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
-            self._push.append(for_kinds(project_elements(meshes), kinds))
+            self._push.append(for_kinds(project_elements(), kinds))
+        self.mesh_elements: MeshElements | None = None
+        if self.element_list is not None and meshes:
+            features = mesh_features(meshes_of(shapes), precision)
+            self.mesh_elements = MeshElements(self.element_list, features, precision)
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
 
     @property
@@ -156,6 +163,8 @@ class ColliderContacts(System):
         p.serial(start_search, self._search, AHEAD)
         for each in self._lists:
             each.record_forget(p)
+        if self.mesh_elements is not None:
+            self.mesh_elements.record_begin(p)
 
     def record_detect(self, p: Program) -> None:
         """A substep begins: poses at both of its ends."""
@@ -170,6 +179,14 @@ class ColliderContacts(System):
         settings = self._settings
         h, speed = settings.substep, settings.depenetration_speed if first else 0.0
         self.record_lists(p)
+        if first:
+            p.copy(1, (self._search.refresh, 0))
+        if self.mesh_elements is not None:
+            with p.when((self._search.refresh, 0)):
+                self.mesh_elements.record_refresh(
+                    p, (self.colliders, self.pose_table, self.fields), (self._particles, self._contact_particles), h
+                )
+                p.copy(0, (self._search.refresh, 0))
         for each, normal_correction in zip(self._lists, self._push, strict=True):
             solids = self.colliders, self.pose_table, self.fields
             moved = self._particles, self._contact_particles
@@ -177,6 +194,8 @@ class ColliderContacts(System):
                 moved = *moved, self._spins
             arguments = each.items, each.contacts, *solids, *moved, h, speed, first
             p.launch(normal_correction, *arguments, colours=each.colours.start, grain=FEW)
+        if self.mesh_elements is not None:
+            self.mesh_elements.record_project(p, solids, (self._particles, self._contact_particles), h, speed)
 
     def record_lists(self, p: Program) -> None:
         """List the colliders near particles and elements anew where a particle has left its margin."""
@@ -201,6 +220,9 @@ class ColliderContacts(System):
             p.launch(mark_element, self.element_list.marks, elements, *solids, h, count=len(elements))
         for each in self._lists:
             each.record_renew(p)
+        if self.mesh_elements is not None:
+            self.mesh_elements.record_forget(p)
+            p.copy(1, (self._search.refresh, 0))
         p.serial(finish_search, self._search)
 
     def record_restitution(self, p: Program) -> None:
