@@ -27,6 +27,7 @@ from shinari.model.particles import Particles
 from shinari.shapes.box import CONTAINER
 from shinari.shapes.kernels.all_distances import Four, Vector, distances
 from shinari.shapes.kernels.mesh_distance import MeshFields
+from shinari.shapes.mesh import MESH, MESH_SHEET
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
@@ -50,6 +51,12 @@ def previous_position(x, predicted, velocities, h, i):
         x[i, 1] - (x[i, 1] - predicted[i, 1] + h * velocities[i, 1]),
         x[i, 2] - (x[i, 2] - predicted[i, 2] + h * velocities[i, 2]),
     )
+
+
+@steady
+def is_mesh(kind):
+    """Whether a solid has triangles."""
+    return kind == MESH or kind == MESH_SHEET
 
 
 @steady
@@ -194,12 +201,12 @@ def response(meshes: bool) -> Shared:
 
 
 @once
-def project_particles(meshes: bool) -> Kernel:
-    """Kernel that keeps a particle out of the colliders near it.
+def project_particles() -> Kernel:
+    """Kernel that keeps a particle out of the colliders near it, but for meshes: `project_mesh_particle`.
 
     Its scalars: h [s], the speed [m/s] at which what was inside comes out, and whether it is the first iteration.
     """
-    respond_to_solid = response(meshes)
+    respond_to_solid = response(False)
 
     @kernel(fastmath=STEADY)
     def project_particle(
@@ -220,6 +227,8 @@ def project_particles(meshes: bool) -> Kernel:
         w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
+            if is_mesh(colliders.kind[k]):
+                continue
             if first:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
             if contact_particles.travelled[i] < contacts.bound[m]:

@@ -26,9 +26,8 @@ from shinari.model.particles import Particles
 from shinari.scene.contents import Contents
 from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
-from shinari.shapes.mesh import MESH, MESH_SHEET
 from shinari.shapes.registry import LAST_CONVEX
-from shinari.systems.colliders.collide import TWO, move, place, previous_position, record, remember, response
+from shinari.systems.colliders.collide import TWO, is_mesh, move, place, previous_position, record, remember, response
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
 LOOKS = 24
@@ -234,7 +233,7 @@ def project_elements() -> Kernel:
         row = np.int64(particles.origin_index[i[0]]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
-            if colliders.kind[k] == MESH or colliders.kind[k] == MESH_SHEET:
+            if is_mesh(colliders.kind[k]):
                 continue
             if first:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)

@@ -21,13 +21,13 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.geometry.proximity import segment_weights, triangle_weights
 from shinari.maths.function import steady
-from shinari.maths.poses import rotate_vector, rotate_vector_back, to_world
+from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
-from shinari.shapes.kernels.all_distances import Vector, mesh_distance
-from shinari.shapes.kernels.mesh_distance import MeshFields, row
-from shinari.shapes.mesh import MESH, MESH_SHEET
-from shinari.systems.colliders.collide import contact_change, place
+from shinari.shapes.kernels.all_distances import mesh_distance
+from shinari.shapes.kernels.mesh_distance import MeshFields
+from shinari.shapes.mesh import MESH
+from shinari.systems.colliders.collide import contact_change, is_mesh, place, previous_position, record
 from shinari.systems.colliders.contact_list import ContactList
 from shinari.systems.colliders.elements import (
     AT_VERTEX,
@@ -53,10 +53,11 @@ WATCHED = np.float32(1.25)
 OUTSIDE, NEARLY_OUTSIDE = np.float32(5e-3), np.float32(0.1)
 # A substep in which an element goes farther than this part of its radius: normals of its start decide nothing.
 FAST = np.float32(0.1)
+# A pair is looked at again in a substep when it has slid by this part of the distance to keep.
+SLID = np.float32(0.02)
 # Slot of a pair: the edge of the element, or the whole triangle.
 TRIANGLE = 3
 SPARE = 4
-BIG = np.float32(1e30)
 
 
 class OwnSides(Record):
@@ -75,6 +76,7 @@ class Patches(Record):
     count = Field(np.int64, doc="pairs")
     active = Field(np.int64, doc="pairs that take part in this substep, the first ones")
     wanted = Field(np.int64, doc="most pairs that may be found now; negative: none are looked for")
+    free = Field(real, unit="m", doc="distance of the whole element from the mesh, or less, beyond what it keeps")
     half = Field(real, unit="m", doc="half of the thickness of a mesh that is a sheet")
 
 
@@ -86,9 +88,10 @@ class Pairs(Record):
     distance = Field(real, unit="m", doc="when it was found")
     inside = Field(np.bool_, doc="whether the point of the element was inside a solid when the substep began")
     weights = Field(real, 3, doc="weights of the point of the element that touches")
-    plane = Field(real, 4, doc="normal in world axes, and its height [m]")
+    point = Field(real, 3, unit="m", doc="point of the mesh that it touches, in the axes of the mesh")
+    normal = Field(real, 3, doc="in these axes; 0 where it is not known")
     normal_correction = Field(real, unit="m", doc="displacement along the normal so far in this substep")
-    friction_correction = Field(real, 3, unit="m", doc="displacement by friction so far, world axes")
+    friction_correction = Field(real, 3, unit="m", doc="displacement by friction so far, axes of the mesh")
 
 
 class PairCounts(Record):
@@ -125,6 +128,11 @@ class MeshElements:
         self.patches, self.pairs = Patches.zeros(0, precision), Pairs.zeros(0, precision)
         self._counts, self._flags = PairCounts.zeros(1), Offsets.zeros(1)
         self._scan = Scan(self._flags)
+
+    @property
+    def records(self) -> tuple[Patches, Pairs, MeshFeatures]:
+        """The patches, their pairs and the features."""
+        return self.patches, self.pairs, self._features
 
     def record_begin(self, p: Program) -> None:
         """A step begins: there are no pairs."""
@@ -172,12 +180,6 @@ def forget_patch(m, patches: Patches):
     """A patch of a list that was made anew is not known."""
     patches.slack[m], patches.room[m], patches.count[m], patches.active[m] = np.float32(-1.0), 0, 0, 0
     patches.wanted[m] = -1
-
-
-@steady
-def moved_from(at, points):
-    """Largest distance of three points from where they were."""
-    return longest_path(points, at)
 
 
 @steady
@@ -239,7 +241,7 @@ def check_patch(
     patches.wanted[m] = -1
     k, e = np.int64(contacts.solid[m]), contacts.item[m]
     kind = colliders.kind[k]
-    if kind != MESH and kind != MESH_SHEET:
+    if not is_mesh(kind):
         return
     i = vertices(elements.points[e])
     at = np.int64(particles.origin_index[i[0]]) * len(colliders) + k
@@ -256,7 +258,7 @@ def check_patch(
     patches.half[m], patches.count[m] = half, 0
     slack = SLACK * size + longest_path(ends, begins)
     free = mesh_distance(centre, mesh, fields)[0] - size - WATCHED * reach - (WATCHED - ONE) * half
-    patches.slack[m] = max(slack, free)
+    patches.slack[m], patches.free[m] = max(slack, free), free
     if free > slack:
         return
     low, high = box_around(ends, slack + WATCHED * (reach + half))
@@ -387,15 +389,14 @@ def refresh_patch(
     patches.active[m] = 0
     k, e = np.int64(contacts.solid[m]), contacts.item[m]
     kind = colliders.kind[k]
-    if kind != MESH and kind != MESH_SHEET:
+    if not is_mesh(kind):
         return
     contacts.normal_correction[m] = ZERO
     if patches.count[m] == 0:
         return
     i = vertices(elements.points[e])
     at = np.int64(particles.origin_index[i[0]]) * len(colliders) + k
-    pose = poses.after[at]
-    ends, begins = local_path(poses.before[at], pose, particles, i, h)
+    ends, begins = local_path(poses.before[at], poses.after[at], particles, i, h)
     known = patches.at[m, 0], patches.at[m, 1], patches.at[m, 2]
     gone = max(longest_path(ends, known), longest_path(begins, known))
     displacement, radius = longest_path(ends, begins), largest_of(contact_particles.radius, i) + patches.half[m]
@@ -419,16 +420,14 @@ def refresh_patch(
         side = side_of(solid, cone, begin, inside, NEARLY_OUTSIDE)
         if side == 0 and not fast:
             continue
-        direction = rotate_vector(pose, scale(n, np.float32(side) * ONE))
-        height = dot(direction, to_world(pose, y)) if side != 0 else ZERO * radius + BIG
         # the active ones come first
         other, found = first + active, pairs.distance[r]
         pairs.feature[r], pairs.slot[r] = pairs.feature[other], pairs.slot[other]
         pairs.distance[r] = pairs.distance[other]
         pairs.feature[other], pairs.slot[other], pairs.distance[other] = f, slot, found
         pairs.inside[other] = inside
-        pairs.weights[other] = w
-        pairs.plane[other] = direction[0], direction[1], direction[2], height
+        pairs.weights[other], pairs.point[other] = w, y
+        pairs.normal[other] = scale(n, np.float32(side))
         pairs.normal_correction[other], pairs.friction_correction[other] = ZERO, (ZERO, ZERO, ZERO)
         active += 1
     patches.active[m] = active
@@ -442,74 +441,101 @@ def project_pairs(
     """Keep an element off the features of its patches."""
     i, rate = vertices(items.points[p]), ONE / h
     for m in range(items.first[p], items.end[p]):
+        if patches.active[m] == 0:
+            continue
+        k = np.int64(contacts.solid[m])
+        at = np.int64(particles.origin_index[i[0]]) * len(colliders) + k
+        before, pose = poses.before[at], poses.after[at]
         for r in range(patches.first[m], patches.first[m] + patches.active[m]):
-            w, plane = pairs.weights[r], pairs.plane[r]
-            x = blend(w, place(particles.x, i[0]), place(particles.x, i[1]), place(particles.x, i[2]))
-            reach = blend_of(contact_particles.radius, i, w) + patches.half[m]
-            height = plane[0] * x[0] + plane[1] * x[1] + plane[2] * x[2] - plane[3]
-            if height < reach or pairs.normal_correction[r] > ZERO:
-                k = np.int64(contacts.solid[m])
-                row_of_pose = np.int64(particles.origin_index[i[0]]) * len(colliders) + k
-                pose = poses.after[row_of_pose]
-                ends, begins = local_path(poses.before[row_of_pose], pose, particles, i, h)
-                law = combined_surface(contact_particles.surface[i[0]], colliders.surface[k])
-                project_pair(
-                    m, r, colliders.kind[k] == MESH, i, (ends, begins), pose, law, (rate, h * speed),
-                    contacts, patches, pairs, features, particles, contact_particles,
-                )  # fmt: skip
+            weights, y, n = pairs.weights[r], pairs.point[r], pairs.normal[r]
+            x = blend(weights, place(particles.x, i[0]), place(particles.x, i[1]), place(particles.x, i[2]))
+            end, old = to_local(pose, x), pairs.normal_correction[r]
+            gap, reach = sub(end, y), blend_of(contact_particles.radius, i, weights) + patches.half[m]
+            height = dot(n, gap)
+            if height >= reach and old <= ZERO:
+                continue
+            if norm(sub(gap, scale(n, height))) > SLID * reach:
+                # it has slid since these were the nearest points
+                ends, begins = local_path(before, pose, particles, i, h)
+                solid, inside = colliders.kind[k] == MESH, pairs.inside[r]
+                weights, y, n, height = touching(
+                    np.int64(pairs.feature[r]), np.int64(pairs.slot[r]), solid, inside, (ends, begins), features
+                )
+                if n[0] == ZERO and n[1] == ZERO and n[2] == ZERO:
+                    continue
+                end, reach = blend(weights, ends[0], ends[1], ends[2]), \
+                    blend_of(contact_particles.radius, i, weights) + patches.half[m]  # fmt: skip
+            share = vertex_weights(weights, i)
+            w = inverse_mass_at(particles.x, i, share)
+            depth = reach - height
+            # what touches at a vertex is left to the vertex
+            alone = max(share[0], max(share[1], share[2])) > AT_VERTEX
+            if (depth <= ZERO and old <= ZERO) or w <= ZERO or alone:
+                continue
+            starts = (
+                previous_position(particles.x, particles.predicted, particles.v, h, i[0]),
+                previous_position(particles.x, particles.predicted, particles.v, h, i[1]),
+                previous_position(particles.x, particles.predicted, particles.v, h, i[2]),
+            )
+            start = to_local(before, blend(weights, starts[0], starts[1], starts[2]))
+            first = dot(n, sub(start, y))
+            law = combined_surface(contact_particles.surface[i[0]], colliders.surface[k])
+            correction, silent, normal_correction, friction_correction = contact_change(
+                n, (depth, max(reach - first, ZERO)), sub(end, start), w, law, (old, pairs.friction_correction[r]),
+                (rate * rate, h * speed),
+            )  # fmt: skip
+            pairs.normal_correction[r], pairs.friction_correction[r] = normal_correction, friction_correction
+            pairs.weights[r], pairs.point[r], pairs.normal[r] = weights, y, n
+            correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
+            record(contacts.impulse, m, sub(correction, silent), rate / w)
+            move_vertices(contact_particles, particles, i, share, w, correction, silent, rate)
+            add_to_mean(contacts, m, max(normal_correction - old, ZERO), weights, rotate_vector(pose, n), first - reach)
 
 
 @steady
-def project_pair(
-    m, r, solid, i, paths, pose, law, limits, contacts, patches, pairs, features, particles, contact_particles
-):
-    """Solve one pair."""
+def is_far(m, starts, ends, patches):
+    """Whether a triangle keeps off a mesh wherever it goes between two places."""
+    known = patches.at[m, 0], patches.at[m, 1], patches.at[m, 2]
+    return max(longest_path(starts, known), longest_path(ends, known)) < patches.free[m]
+
+
+@steady
+def distance_of_patch(m, points, patches, pairs, features, radius):
+    """A lower bound of the distance of a triangle from the features of a mesh [m]."""
+    known = patches.at[m, 0], patches.at[m, 1], patches.at[m, 2]
+    gone = longest_path(points, known)
+    least = patches.slack[m] + WATCHED * (radius + patches.half[m]) - gone
+    for r in range(patches.first[m], patches.first[m] + patches.count[m]):
+        if pairs.distance[r] - gone < least:
+            f = np.int64(pairs.feature[r])
+            gap = nearest(np.int64(pairs.slot[r]), features.origin[f], features.along[f], points)[2]
+            least = min(least, norm(gap))
+    return least - patches.half[m]
+
+
+@steady
+def touching(f, slot, solid, inside, paths, features):
+    """Nearest points of an element and a feature now: weights, point of the mesh, normal and height along it [m].
+
+    The normal is 0 where they are no contact.
+    """
     ends, begins = paths
-    rate, escape = limits
-    f = np.int64(pairs.feature[r])
-    weights, y, gap = nearest(np.int64(pairs.slot[r]), features.origin[f], features.along[f], ends)
-    share = vertex_weights(weights, i)
-    w = inverse_mass_at(particles.x, i, share)
+    weights, y, gap = nearest(slot, features.origin[f], features.along[f], ends)
     distance = norm(gap)
     n = scale(gap, reciprocal(distance))
-    start = blend(weights, begins[0], begins[1], begins[2])
-    begin = dot(n, sub(start, y))
-    side = side_of(solid, cone_of(features, f, n), begin, pairs.inside[r], OUTSIDE)
-    # what touches at a vertex is left to the vertex
-    if side == 0 or w <= ZERO or max(share[0], max(share[1], share[2])) > AT_VERTEX:
-        return
-    sign = np.float32(side) * ONE
-    n = scale(n, sign)
-    reach = blend_of(contact_particles.radius, i, share) + patches.half[m]
-    depth, before = reach - sign * distance, max(reach - sign * begin, ZERO)
-    old = pairs.normal_correction[r]
-    if depth <= ZERO and old <= ZERO:
-        return
-    displacement = sub(blend(weights, ends[0], ends[1], ends[2]), start)
-    friction_before = rotate_vector_back(pose, pairs.friction_correction[r])
-    correction, silent, normal_correction, friction_correction = contact_change(
-        n, (depth, before), displacement, w, law, (old, friction_before), (rate * rate, escape)
-    )
-    pairs.normal_correction[r], pairs.friction_correction[r] = (
-        normal_correction,
-        rotate_vector(pose, friction_correction),
-    )
-    correction, silent, n = rotate_vector(pose, correction), rotate_vector(pose, silent), rotate_vector(pose, n)
-    height = dot(n, to_world(pose, y))
-    pairs.weights[r], pairs.plane[r] = weights, (n[0], n[1], n[2], height)
-    change = sub(correction, silent)
-    contacts.impulse[m, 0] += change[0] * rate / w
-    contacts.impulse[m, 1] += change[1] * rate / w
-    contacts.impulse[m, 2] += change[2] * rate / w
-    move_vertices(contact_particles, particles, i, share, w, correction, silent, rate)
-    # the contact of the whole element is the mean of its pairs
-    push = max(normal_correction - old, ZERO)
-    total = contacts.normal_correction[m] + push
-    part = push * reciprocal(total)
-    mean, normal = contacts.weights[m], contacts.normal[m]
+    begin = dot(n, sub(blend(weights, begins[0], begins[1], begins[2]), y))
+    side = np.float32(side_of(solid, cone_of(features, f, n), begin, inside, OUTSIDE))
+    return weights, y, scale(n, side), side * distance
+
+
+@steady
+def add_to_mean(contacts, m, push, weights, n, gap):
+    """The contact of the whole element is the mean of its pairs in the substep, by what they push."""
+    before = contacts.normal_correction[m]
+    total = before + push
     if total > ZERO:
-        first = contacts.normal_correction[m] <= ZERO
-        contacts.weights[m] = weights if first else add(mean, scale(sub(weights, mean), part))
-        contacts.normal[m] = n if first else add(normal, scale(sub(n, normal), part))
+        part = push / total
+        contacts.weights[m] = add(scale(contacts.weights[m], ONE - part), scale(weights, part))
+        contacts.normal[m] = add(scale(contacts.normal[m], ONE - part), scale(n, part))
+        contacts.gap[m] = max((ONE - part) * contacts.gap[m] + part * gap, ZERO)
         contacts.normal_correction[m] = total
-        contacts.gap[m] = max(sign * begin - reach, ZERO)

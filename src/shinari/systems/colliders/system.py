@@ -6,7 +6,7 @@ import numpy as np
 
 from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
-from shinari.compute import Program
+from shinari.compute import Kernel, Program
 from shinari.compute.program import run_once
 from shinari.geometry.motion import pose_at, rotation_matrix
 from shinari.model.model import Model
@@ -19,9 +19,9 @@ from shinari.scene.contents import Contents
 from shinari.scene.objects import Collider
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.encode import encode_shapes, meshes_of
-from shinari.shapes.kernels.mesh_distance import mesh_fields
+from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_fields
 from shinari.shapes.registry import LAST_UNBOUNDED
-from shinari.systems.colliders.collide import bounce_particle, project_particles
+from shinari.systems.colliders.collide import bounce_particle, is_mesh, project_particles
 from shinari.systems.colliders.contact_list import ContactList
 from shinari.systems.colliders.detection import (
     CHUNK,
@@ -41,6 +41,7 @@ from shinari.systems.colliders.detection import (
 from shinari.systems.colliders.elements import bounce_element, elements_of, project_elements
 from shinari.systems.colliders.mesh_elements import MeshElements
 from shinari.systems.colliders.mesh_features import mesh_features
+from shinari.systems.colliders.mesh_particles import project_mesh_particle
 from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
 from shinari.systems.colliders.rolling import project_turning_particles
 
@@ -107,23 +108,28 @@ class ColliderContacts(System):
         self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // CHUNK))
         self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
         self._weight = float(np.linalg.norm(model.gravity))
-        meshes = len(self.fields) > 0
         points = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
         self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
         self._spins: Spins | None = spins_of(scene, model, state)
-        project = project_particles if self._spins is None else project_turning_particles
-        self._push = [for_kinds(project(meshes), kinds)]
+        kernels = _particle_kernels(kinds, self._spins is not None)
+        self._push = [(for_kinds(each, kinds), self.particle_list) for each in kernels]
         self.element_list: ContactList | None = None
+        self.mesh_elements: MeshElements | None = None
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
-            self._push.append(for_kinds(project_elements(), kinds))
-        self.mesh_elements: MeshElements | None = None
-        if self.element_list is not None and meshes:
-            features = mesh_features(meshes_of(shapes), precision)
-            self.mesh_elements = MeshElements(self.element_list, features, precision)
+            if not all(is_mesh(kind) for kind in kinds):
+                self._push.append((for_kinds(project_elements(), kinds), self.element_list))
+            if len(self.fields) > 0:
+                features = mesh_features(meshes_of(shapes), precision)
+                self.mesh_elements = MeshElements(self.element_list, features, precision)
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
+
+    @property
+    def _solids(self) -> tuple[Colliders, Poses, MeshFields]:
+        """The colliders, their poses and the distance fields of the meshes among them."""
+        return self.colliders, self.pose_table, self.fields
 
     @property
     def detections(self) -> int:
@@ -179,23 +185,19 @@ class ColliderContacts(System):
         settings = self._settings
         h, speed = settings.substep, settings.depenetration_speed if first else 0.0
         self.record_lists(p)
-        if first:
-            p.copy(1, (self._search.refresh, 0))
+        solids, moving = self._solids, (self._particles, self._contact_particles)
         if self.mesh_elements is not None:
+            if first:
+                p.copy(1, (self._search.refresh, 0))
             with p.when((self._search.refresh, 0)):
-                self.mesh_elements.record_refresh(
-                    p, (self.colliders, self.pose_table, self.fields), (self._particles, self._contact_particles), h
-                )
+                self.mesh_elements.record_refresh(p, solids, moving, h)
                 p.copy(0, (self._search.refresh, 0))
-        for each, normal_correction in zip(self._lists, self._push, strict=True):
-            solids = self.colliders, self.pose_table, self.fields
-            moved = self._particles, self._contact_particles
-            if self._spins is not None and each is self.particle_list:
-                moved = *moved, self._spins
+        for kernel, each in self._push:
+            moved = (*moving, self._spins) if self._spins is not None and each is self.particle_list else moving
             arguments = each.items, each.contacts, *solids, *moved, h, speed, first
-            p.launch(normal_correction, *arguments, colours=each.colours.start, grain=FEW)
+            p.launch(kernel, *arguments, colours=each.colours.start, grain=FEW)
         if self.mesh_elements is not None:
-            self.mesh_elements.record_project(p, solids, (self._particles, self._contact_particles), h, speed)
+            self.mesh_elements.record_project(p, solids, moving, h, speed)
 
     def record_lists(self, p: Program) -> None:
         """List the colliders near particles and elements anew where a particle has left its margin."""
@@ -244,6 +246,14 @@ class ColliderContacts(System):
     def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step."""
         return ContactImpulses.joined([each.contact_impulses() for each in self._lists])
+
+
+def _particle_kernels(kinds: np.ndarray, turning: bool) -> list[Kernel]:
+    """Kernels that keep particles out of colliders of some kinds."""
+    meshes = [is_mesh(kind) for kind in kinds]
+    if turning:
+        return [project_turning_particles(any(meshes))]
+    return [project_particles()] * (not all(meshes)) + [project_mesh_particle] * any(meshes)
 
 
 def _given_poses(colliders: Sequence[Collider]) -> tuple[np.ndarray, np.ndarray]:
