@@ -22,7 +22,7 @@ from shinari.compute.scan import Offsets, Scan
 from shinari.geometry.proximity import segment_weights, triangle_weights
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, to_local
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, neg, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
 from shinari.shapes.kernels.all_distances import mesh_distance
 from shinari.shapes.kernels.mesh_distance import MeshFields
@@ -47,10 +47,12 @@ from shinari.systems.colliders.records import Colliders, ContactParticles, Conta
 
 # How far an element may go, in its own size, before its patch is looked for again.
 SLACK = np.float32(0.3)
+# The same where nothing is near, as a multiple.
+WIDE = np.float32(8.0)
 # A pair takes part in a substep when it is nearer than this times the distance to keep, or may come so near.
-WATCHED = np.float32(1.25)
+WATCHED = np.float32(1.05)
 # Sines of the angle by which a normal may lie outside of a cone: to be a contact, and to take part in the substep.
-OUTSIDE, NEARLY_OUTSIDE = np.float32(5e-3), np.float32(0.1)
+OUTSIDE, NEARLY_OUTSIDE = np.float32(5e-3), np.float32(0.03)
 # A substep in which an element goes farther than this part of its radius: normals of its start decide nothing.
 FAST = np.float32(0.1)
 # A pair is looked at again in a substep when it has slid by this part of the distance to keep.
@@ -231,6 +233,20 @@ def is_vertex(u):
     return u[0] == ZERO and u[1] == ZERO and u[2] == ZERO
 
 
+@steady
+def is_near(low, high, mesh, fields):
+    """Whether a box overlaps a leaf of the tree of a mesh."""
+    node, end, near = np.int64(fields.extents[mesh, 4]), np.int64(fields.extents[mesh, 5]), False
+    while node < end:
+        following = np.int64(fields.links[node, 0])
+        if overlaps_node(low, high, node, fields.boxes):
+            following = node + 1
+            near = fields.links[node, 2] > fields.links[node, 1]
+            following = end if near else following
+        node = following
+    return near
+
+
 @kernel(fastmath=STEADY)
 def check_patch(
     m, patches: Patches, contacts: Contacts, elements: Elements, colliders: Colliders, poses: Poses,
@@ -251,17 +267,17 @@ def check_patch(
         return
     mesh = np.int64(colliders.size[k, 0])
     half = max(fields.frames[mesh, 5], ZERO)
-    centre = scale(add(ends[0], add(ends[1], ends[2])), THIRD)
-    size = longest_path(ends, (centre, centre, centre))
-    reach = largest_of(contact_particles.radius, i)
     patches.at[m, 0], patches.at[m, 1], patches.at[m, 2] = ends
-    patches.half[m], patches.count[m] = half, 0
-    slack = SLACK * size + longest_path(ends, begins)
-    free = mesh_distance(centre, mesh, fields)[0] - size - WATCHED * reach - (WATCHED - ONE) * half
-    patches.slack[m], patches.free[m] = max(slack, free), free
-    if free > slack:
-        return
-    low, high = box_around(ends, slack + WATCHED * (reach + half))
+    patches.half[m], patches.count[m], patches.free[m] = half, 0, np.float32(-1.0)
+    centre = scale(add(ends[0], add(ends[1], ends[2])), THIRD)
+    reach = WATCHED * (largest_of(contact_particles.radius, i) + half)
+    slack = SLACK * longest_path(ends, (centre, centre, centre)) + longest_path(ends, begins)
+    for wide in range(2):
+        patches.slack[m] = slack if wide == 1 else WIDE * slack
+        low, high = box_around(ends, patches.slack[m] + reach)
+        if not is_near(low, high, mesh, fields):
+            patches.free[m] = patches.slack[m]
+            return
     own = np.int64(sides.sides[e])
     own_edges = (own & 1) + ((own >> 1) & 1) + ((own >> 2) & 1)
     node, end, total = np.int64(fields.extents[mesh, 4]), np.int64(fields.extents[mesh, 5]), 0
@@ -353,31 +369,35 @@ def fill_patch(
 
 
 @steady
-def cone_of(features, f, n):
-    """Largest of n . wall and of -n . wall: n, or -n, is in the cone of a feature when it is not above 0."""
-    out, back = ZERO * n[0] - ONE, ZERO * n[0] - ONE
+def outside_of_cone(features, f, n):
+    """Largest sine of the angle by which a direction lies outside of the cone of a feature: 0 at most inside."""
+    sine = ZERO * n[0] - ONE
     for each in range(features.wall_start[f], features.wall_start[f + 1]):
-        along = dot(n, features.wall[each])
-        out, back = max(out, along), max(back, -along)
-    return out, back
+        sine = max(sine, dot(n, features.wall[each]))
+    return sine
 
 
 @steady
-def side_of(solid, cone, begin, inside, least):
-    """1 or -1 for the side of a feature on which an element is, along the vector to it; 0 where it is no contact.
+def side_of(features, f, solid, n, begin, inside, least):
+    """1 or -1 for the side of a feature on which an element is, along the unit vector n to it; 0: it is no contact.
 
     Args:
+        features: The features.
+        f: The feature.
         solid: Whether the mesh is closed.
-        cone: See `cone_of`.
-        begin: Height of the point along the vector when the substep began: negative where it went through.
+        n: Unit vector from the mesh to the element.
+        begin: Height of the point along n when the substep began: negative where it went through.
         inside: Whether it was inside then.
         least: By how much a normal may be outside of the cone.
     """
-    out, back = cone[0] <= least, cone[1] <= least
-    through = begin < ZERO
-    if solid:
-        return 1 if out else (-1 if back and (through or inside) else 0)
-    return (-1 if out or back else 0) if through else (1 if out else 0)
+    # of a solid the outer side is known; of a sheet that where the point was
+    back = dot(n, features.out[f]) < ZERO if solid else begin < ZERO
+    if back and solid and not (begin < ZERO or inside):
+        return 0
+    sine = outside_of_cone(features, f, neg(n) if back and solid else n)
+    if back and not solid:
+        sine = min(sine, outside_of_cone(features, f, neg(n)))
+    return 0 if sine > least else (-1 if back else 1)
 
 
 @kernel(fastmath=STEADY)
@@ -400,7 +420,7 @@ def refresh_patch(
     known = patches.at[m, 0], patches.at[m, 1], patches.at[m, 2]
     gone = max(longest_path(ends, known), longest_path(begins, known))
     displacement, radius = longest_path(ends, begins), largest_of(contact_particles.radius, i) + patches.half[m]
-    watched = WATCHED * radius + displacement
+    watched = WATCHED * radius + displacement + displacement
     fast, solid, mesh = displacement > FAST * radius, kind == MESH, np.int64(colliders.size[k, 0])
     first, active = patches.first[m], 0
     for r in range(first, first + patches.count[m]):
@@ -412,12 +432,11 @@ def refresh_patch(
         if distance > watched:
             continue
         n = scale(gap, reciprocal(distance))
-        cone = cone_of(features, f, n)
         start = blend(w, begins[0], begins[1], begins[2])
         begin, inside = dot(n, sub(start, y)), False
-        if solid and cone[0] > OUTSIDE and cone[1] <= NEARLY_OUTSIDE and begin >= ZERO:
+        if solid and begin >= ZERO and dot(n, features.out[f]) < ZERO and distance < radius:
             inside = mesh_distance(start, mesh, fields)[0] < ZERO
-        side = side_of(solid, cone, begin, inside, NEARLY_OUTSIDE)
+        side = side_of(features, f, solid, n, begin, inside, NEARLY_OUTSIDE)
         if side == 0 and not fast:
             continue
         # the active ones come first
@@ -524,7 +543,7 @@ def touching(f, slot, solid, inside, paths, features):
     distance = norm(gap)
     n = scale(gap, reciprocal(distance))
     begin = dot(n, sub(blend(weights, begins[0], begins[1], begins[2]), y))
-    side = np.float32(side_of(solid, cone_of(features, f, n), begin, inside, OUTSIDE))
+    side = np.float32(side_of(features, f, solid, n, begin, inside, OUTSIDE))
     return weights, y, scale(n, side), side * distance
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from shinari.compute import Field, Record, real
 from shinari.geometry.topology import unite
-from shinari.shapes.kernels.mesh_field import box_tree
+from shinari.shapes.kernels.mesh_field import box_tree, pseudonormals
 from shinari.shapes.mesh import Mesh
 
 # Faces that meet at less than this angle [rad] are one plane.
@@ -29,6 +29,7 @@ class MeshFeatures(Record, ragged=True):
     start = Field(np.int64, doc="where the features of each triangle start; one more row")
     origin = Field(real, 3, unit="m", doc="vertex, or where the edge starts")
     along = Field(real, 3, unit="m", doc="to the end of the edge; 0 for a vertex")
+    out = Field(real, 3, doc="pseudonormal: to the outer side of a solid")
     wall_start = Field(np.int64, doc="where the walls of each feature start; one more row")
     wall = Field(real, 3, doc="unit vectors along the surface")
 
@@ -36,7 +37,7 @@ class MeshFeatures(Record, ragged=True):
 def mesh_features(meshes: Sequence[Mesh], precision: type) -> MeshFeatures:
     """Features of meshes, in the order of `MeshFields`; each belongs to one of its triangles."""
     tables = [_features(mesh) for mesh in meshes]
-    owners, origins, alongs, counts, walls = (np.concatenate(each) for each in zip(*tables, strict=True))
+    owners, origins, alongs, outs, counts, walls = (np.concatenate(each) for each in zip(*tables, strict=True))
     before = np.cumsum([0] + [len(mesh.faces) for mesh in meshes])
     owners = owners + np.repeat(before[:-1], [len(each[0]) for each in tables])
     start = np.searchsorted(owners, np.arange(before[-1] + 1))
@@ -45,15 +46,17 @@ def mesh_features(meshes: Sequence[Mesh], precision: type) -> MeshFeatures:
         start=start.astype(np.int64),
         origin=origins.astype(precision),
         along=alongs.astype(precision),
+        out=outs.astype(precision),
         wall_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         wall=walls.astype(precision),
     )
 
 
 def _features(mesh: Mesh) -> tuple[np.ndarray, ...]:
-    """Owners (F,), origins and edges (F, 3), numbers of walls (F,) and walls (W, 3), ascending by owner."""
+    """Owners (F,), origins, edges, pseudonormals (F, 3), numbers of walls (F,) and walls (W, 3), ascending by owner."""
     x = mesh.vertices
-    faces = unite(x, mesh.faces)[box_tree(x[mesh.faces])[0]].astype(np.int64)
+    tree = box_tree(x[mesh.faces])[0]
+    faces = unite(x, mesh.faces)[tree]
     count = len(faces)
     sides = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     opposite, triangle = np.concatenate([faces[:, 2], faces[:, 0], faces[:, 1]]), np.tile(np.arange(count), 3)
@@ -88,6 +91,10 @@ def _features(mesh: Mesh) -> tuple[np.ndarray, ...]:
     owners = np.concatenate([triangle[first][edges], owner_of_vertex[vertices]])
     origins = np.concatenate([x[low[edges]], x[vertices]])
     alongs = np.concatenate([along[edges], np.zeros((len(vertices), 3))])
+    normals = pseudonormals(x, mesh.faces)[tree]
+    at_edge = normals[triangle[first], np.array([1, 3, 2])[first // count]]
+    corner = (faces[owner_of_vertex[vertices]] == vertices[:, None]).argmax(axis=1)
+    outs = np.concatenate([at_edge[edges], normals[owner_of_vertex[vertices], 4 + corner]])
     row = np.concatenate(
         [np.searchsorted(edges, edge_of_wall), len(edges) + np.searchsorted(vertices, vertex_of_wall)]
     )
@@ -97,7 +104,7 @@ def _features(mesh: Mesh) -> tuple[np.ndarray, ...]:
     place[by_owner] = np.arange(len(owners))
     sorted_walls = np.argsort(place[row], kind="stable")
     counts = np.bincount(row, minlength=len(owners))
-    return owners[by_owner], origins[by_owner], alongs[by_owner], counts[by_owner], walls[sorted_walls]
+    return owners[by_owner], origins[by_owner], alongs[by_owner], outs[by_owner], counts[by_owner], walls[sorted_walls]
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
