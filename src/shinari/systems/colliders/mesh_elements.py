@@ -53,7 +53,7 @@ WIDE = np.float32(8.0)
 WATCHED = np.float32(1.05)
 # Sines of the angle by which a normal may lie outside of a cone: to be a contact, and to take part in the substep.
 OUTSIDE, NEARLY_OUTSIDE = np.float32(5e-3), np.float32(0.03)
-# A substep in which an element goes farther than this part of its radius: normals of its start decide nothing.
+# Where an element goes farther in a substep than this part of its radius, nearest points are those of each pass.
 FAST = np.float32(0.1)
 # A pair is looked at again in a substep when it has slid by this part of the distance to keep.
 SLID = np.float32(0.02)
@@ -76,6 +76,7 @@ class Patches(Record):
     first = Field(np.int64, doc="first of its pairs")
     room = Field(np.int64, doc="pairs that there is room for")
     count = Field(np.int64, doc="pairs")
+    fast = Field(np.bool_, doc="whether its nearest points are to be found in each pass")
     active = Field(np.int64, doc="pairs that take part in this substep, the first ones")
     wanted = Field(np.int64, doc="most pairs that may be found now; negative: none are looked for")
     free = Field(real, unit="m", doc="distance of the whole element from the mesh, or less, beyond what it keeps")
@@ -423,6 +424,7 @@ def refresh_patch(
     watched = WATCHED * radius + displacement + displacement
     fast, solid, mesh = displacement > FAST * radius, kind == MESH, np.int64(colliders.size[k, 0])
     first, active = patches.first[m], 0
+    patches.fast[m] = fast
     for r in range(first, first + patches.count[m]):
         if pairs.distance[r] - gone > watched:
             continue
@@ -471,9 +473,9 @@ def project_pairs(
             end, old = to_local(pose, x), pairs.normal_correction[r]
             gap, reach = sub(end, y), blend_of(contact_particles.radius, i, weights) + patches.half[m]
             height = dot(n, gap)
-            if height >= reach and old <= ZERO:
+            if height >= reach and old <= ZERO and not patches.fast[m]:
                 continue
-            if norm(sub(gap, scale(n, height))) > SLID * reach:
+            if patches.fast[m] or norm(sub(gap, scale(n, height))) > SLID * reach:
                 # it has slid since these were the nearest points
                 ends, begins = local_path(before, pose, particles, i, h)
                 solid, inside = colliders.kind[k] == MESH, pairs.inside[r]
