@@ -103,3 +103,30 @@ def dragged(surface: Surface, *, thickness: float = 0.004, motion: Motion | None
         sim.positions(sheet)[side] = begin + [gone, 0.0, 0.0]
 
     return Case(scene, 0.7, gap=thickness, mesh=surface, drive=drive)
+
+
+def turning() -> Motion:
+    """It turns about the vertical by half a turn a second, and rises and falls."""
+    times = np.linspace(0.0, 0.7, 15)
+    half = 0.5 * math.pi * times
+    heights = 0.02 * np.sin(2 * math.pi * times)
+    zero = np.zeros(len(times))
+    turns = np.stack([np.cos(half), zero, np.sin(half), zero], axis=1)
+    return Keyframes(times, np.stack([zero, heights, zero], axis=1), turns)
+
+
+@check("a sheet is drawn over a mesh finer than its triangles", _FINE)
+def fine(precision: str) -> Iterator[Measurement]:
+    """Waves, bumps, a spike and an edge, at two thicknesses; and bumps that turn and rise under the sheet."""
+    cases = [("plate with waves of 20 mm", 0.002), ("plate with bumps of 14 mm", 0.002),
+             ("plate with bumps of 14 mm", 0.004), ("spike", 0.002), ("roof", 0.002)]  # fmt: skip
+    for name, thickness in cases:
+        yield _depth(f"{name}, thickness {thickness:g} m", dragged(SURFACES[name](), thickness=thickness), precision)
+    bumpy = SURFACES["plate with bumps of 14 mm"]()
+    yield _depth("the same that turns and rises", dragged(bumpy, motion=turning(), speed=0.0), precision)
+
+
+def _depth(name: str, case: Case, precision: str) -> Measurement:
+    _, _, solid = depths(case, precision)
+    theory = "the bound of the requirement, 5 % of the thickness"
+    return at_most(f"{name}: depth into the mesh over thickness", DEEPEST, solid, theory=theory)

@@ -154,7 +154,7 @@ def fill_lists(
                 contacts.rolling_correction[m] = ZERO, ZERO, ZERO
                 contacts.normal[m], contacts.gap[m] = (ZERO, ZERO, ZERO), ZERO
                 contacts.weights[m], contacts.bound[m] = (THIRD, THIRD, THIRD), np.float32(-1.0)
-                contacts.impulse[m], contacts.looked[m] = (ZERO, ZERO, ZERO), False
+                contacts.impulse[m] = ZERO, ZERO, ZERO
                 m += 1
             rest >>= ONE_BIT
             k += 1

@@ -8,7 +8,7 @@ than its distance from the surface, has not gone through it: its path needs no s
 import numpy as np
 
 from shinari.collision.law import combined_surface
-from shinari.compute import kernel, real
+from shinari.compute import Field, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local
 from shinari.maths.vec3 import ONE, ZERO, dot, norm, sub
@@ -33,12 +33,27 @@ STILL, SLOW = np.float32(0.01), np.float32(0.05)
 respond_to_solid = response(True)
 
 
+class Looks(Record):
+    """The last look of a particle for the nearest triangle of a mesh; a row for each contact of the list of particles."""
+
+    known = Field(np.bool_, doc="whether there was one in this substep")
+    at = Field(real, 3, unit="m", doc="position then, in the axes of the mesh")
+    normal = Field(real, 3, doc="normal there, in these axes")
+    distance = Field(real, unit="m", doc="distance there")
+
+
+@kernel
+def forget_look(m, looks: Looks):
+    """The list of contacts was made anew."""
+    looks.known[m] = False
+
+
 @kernel(fastmath=STEADY)
 def project_mesh_particle(
     p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, fields: MeshFields, particles: Particles,
-    contact_particles: ContactParticles, h: real, speed: real, first: int
+    contact_particles: ContactParticles, looks: Looks, h: real, speed: real, first: int
 ):  # fmt: skip
-    """Keep a particle out of the meshes near it; arguments as those of `project_particles`."""
+    """Keep a particle out of the meshes near it; scalars as those of `project_particles`."""
     rate = ONE / h
     i = np.int64(items.item[p])
     w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
@@ -48,7 +63,7 @@ def project_mesh_particle(
             continue
         if first:
             contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
-            contacts.looked[m] = False
+            looks.known[m] = False
         if contact_particles.travelled[i] < contacts.bound[m]:
             continue
         pose, radius = poses.after[row + k], contact_particles.radius[i]
@@ -57,13 +72,13 @@ def project_mesh_particle(
         old = contacts.normal_correction[m], rotate_vector_back(pose, contacts.friction_correction[m])
         law = combined_surface(contact_particles.surface[i], colliders.surface[k])
         limits = rate * rate, h * speed
-        step, n, value = sub(b, contacts.looked_at[m]), contacts.looked_normal[m], contacts.looked_distance[m]
-        if contacts.looked[m] and norm(step) <= STILL * radius:
+        step, n, value = sub(b, looks.at[m]), looks.normal[m], looks.distance[m]
+        if looks.known[m] and norm(step) <= STILL * radius:
             value = value + dot(n, step)
         else:
             value, n = mesh_distance(b, np.int64(colliders.size[k, 0]), fields)
-            contacts.looked[m], contacts.looked_at[m] = True, b
-            contacts.looked_normal[m], contacts.looked_distance[m] = n, value
+            looks.known[m], looks.at[m] = True, b
+            looks.normal[m], looks.distance[m] = n, value
         displacement = sub(b, a)
         length, depth = norm(displacement), radius - value
         before = max(depth + dot(n, displacement), ZERO)

@@ -95,10 +95,6 @@ class Contacts(Record):
     gap = Field(real, unit="m", doc="gap at the start of the substep")
     weights = Field(real, 3, doc="weights of the point of the item that touches")
     bound = Field(real, unit="m", doc="distance that the item may go from the detection before it can touch")
-    looked = Field(np.bool_, doc="of a particle and a mesh: whether the nearest triangle was found in this substep")
-    looked_at = Field(real, 3, unit="m", doc="position then, in the axes of the mesh")
-    looked_normal = Field(real, 3, doc="normal there, in these axes")
-    looked_distance = Field(real, unit="m", doc="distance there")
     impulse = Field(np.float64, 3, unit="N s", doc="sum over the step of the impulses on the item")
     carried = Field(np.bool_, doc="whether the contact is in the list that replaced this one")
 

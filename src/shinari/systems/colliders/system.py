@@ -6,7 +6,7 @@ import numpy as np
 
 from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
-from shinari.compute import Kernel, Program
+from shinari.compute import Kernel, Program, Record
 from shinari.compute.program import run_once
 from shinari.geometry.motion import pose_at, rotation_matrix
 from shinari.model.model import Model
@@ -41,7 +41,7 @@ from shinari.systems.colliders.detection import (
 from shinari.systems.colliders.elements import bounce_element, elements_of, project_elements
 from shinari.systems.colliders.mesh_elements import MeshElements
 from shinari.systems.colliders.mesh_features import mesh_features
-from shinari.systems.colliders.mesh_particles import project_mesh_particle
+from shinari.systems.colliders.mesh_particles import Looks, forget_look, project_mesh_particle
 from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
 from shinari.systems.colliders.rolling import project_turning_particles
 
@@ -112,6 +112,7 @@ class ColliderContacts(System):
         self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
         self._spins: Spins | None = spins_of(scene, model, state)
+        self._looks = Looks.zeros(0, precision)
         kernels = _particle_kernels(kinds, self._spins is not None)
         self._push = [(for_kinds(each, kinds), self.particle_list) for each in kernels]
         self.element_list: ContactList | None = None
@@ -193,8 +194,9 @@ class ColliderContacts(System):
                 self.mesh_elements.record_refresh(p, solids, moving, h)
                 p.copy(0, (self._search.refresh, 0))
         for kernel, each in self._push:
-            moved = (*moving, self._spins) if self._spins is not None and each is self.particle_list else moving
-            arguments = each.items, each.contacts, *solids, *moved, h, speed, first
+            more: list[Record] = [self._looks] if kernel is project_mesh_particle else []
+            more += [self._spins] if self._spins is not None and each is self.particle_list else []
+            arguments = each.items, each.contacts, *solids, *moving, *more, h, speed, first
             p.launch(kernel, *arguments, colours=each.colours.start, grain=FEW)
         if self.mesh_elements is not None:
             self.mesh_elements.record_project(p, solids, moving, h, speed)
@@ -222,6 +224,10 @@ class ColliderContacts(System):
             p.launch(mark_element, self.element_list.marks, elements, *solids, h, count=len(elements))
         for each in self._lists:
             each.record_renew(p)
+        if len(self.fields) > 0:
+            count = self.particle_list.counts.contacts, 0
+            p.require(self._looks, count)
+            p.launch(forget_look, self._looks, count=count, grain=4096)
         if self.mesh_elements is not None:
             self.mesh_elements.record_forget(p)
             p.copy(1, (self._search.refresh, 0))
