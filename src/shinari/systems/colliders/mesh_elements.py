@@ -55,6 +55,8 @@ WATCHED = np.float32(1.05)
 OUTSIDE, NEARLY_OUTSIDE = np.float32(5e-3), np.float32(0.03)
 # Where an element goes farther in a substep than this part of its radius, nearest points are those of each pass.
 FAST = np.float32(0.1)
+# Pairs that take part are found again where a corner has gone by this part of the distance to keep.
+STILL = np.float32(0.02)
 # A pair is looked at again in a substep when it has slid by this part of the distance to keep.
 SLID = np.float32(0.02)
 # Slot of a pair: the edge of the element, or the whole triangle.
@@ -73,6 +75,9 @@ class Patches(Record):
 
     at = Field(real, (3, 3), unit="m", doc="corners when it was found, in the axes of the mesh")
     slack = Field(real, unit="m", doc="how far the corners may go from there; negative: not found yet")
+    travelled = Field(real, unit="m", doc="how far its particles had gone since the detection when it was found")
+    seen = Field(real, (3, 3), unit="m", doc="corners when the pairs that take part were found, in these axes")
+    still = Field(np.bool_, doc="whether they have hardly gone from there")
     first = Field(np.int64, doc="first of its pairs")
     room = Field(np.int64, doc="pairs that there is room for")
     count = Field(np.int64, doc="pairs")
@@ -182,7 +187,7 @@ class MeshElements:
 def forget_patch(m, patches: Patches):
     """A patch of a list that was made anew is not known."""
     patches.slack[m], patches.room[m], patches.count[m], patches.active[m] = np.float32(-1.0), 0, 0, 0
-    patches.wanted[m] = -1
+    patches.wanted[m], patches.fast[m] = -1, True
 
 
 @steady
@@ -261,15 +266,24 @@ def check_patch(
     if not is_mesh(kind):
         return
     i = vertices(elements.points[e])
+    travelled = largest_of(contact_particles.travelled, i)
+    patches.still[m] = patches.slack[m] >= ZERO and patches.count[m] == 0
+    if patches.still[m] and not colliders.moves[k] and travelled + patches.travelled[m] <= patches.slack[m]:
+        return
     at = np.int64(particles.origin_index[i[0]]) * len(colliders) + k
     ends, begins = local_path(poses.before[at], poses.after[at], particles, i, h)
     known = patches.at[m, 0], patches.at[m, 1], patches.at[m, 2]
     if max(longest_path(ends, known), longest_path(begins, known)) <= patches.slack[m]:
+        seen = patches.seen[m, 0], patches.seen[m, 1], patches.seen[m, 2]
+        gone = max(longest_path(ends, seen), longest_path(begins, seen))
+        patches.still[m] = gone <= STILL * largest_of(contact_particles.radius, i) and not patches.fast[m]
         return
+    patches.still[m], patches.fast[m], patches.travelled[m] = False, True, travelled
     mesh = np.int64(colliders.size[k, 0])
     half = max(fields.frames[mesh, 5], ZERO)
     patches.at[m, 0], patches.at[m, 1], patches.at[m, 2] = ends
-    patches.half[m], patches.count[m], patches.free[m] = half, 0, np.float32(-1.0)
+    patches.half[m], patches.free[m] = half, np.float32(-1.0)
+    patches.count[m] = patches.active[m] = 0
     centre = scale(add(ends[0], add(ends[1], ends[2])), THIRD)
     reach = WATCHED * (largest_of(contact_particles.radius, i) + half)
     slack = SLACK * longest_path(ends, (centre, centre, centre)) + longest_path(ends, begins)
@@ -407,13 +421,15 @@ def refresh_patch(
     fields: MeshFields, features: MeshFeatures, particles: Particles, contact_particles: ContactParticles, h: real
 ):  # fmt: skip
     """Take the pairs of a patch that may touch in the substep, and put them first."""
-    patches.active[m] = 0
     k, e = np.int64(contacts.solid[m]), contacts.item[m]
     kind = colliders.kind[k]
     if not is_mesh(kind):
         return
     contacts.normal_correction[m] = ZERO
-    if patches.count[m] == 0:
+    first = patches.first[m]
+    if patches.still[m] or patches.count[m] == 0:
+        for r in range(first, first + patches.active[m]):
+            pairs.normal_correction[r], pairs.friction_correction[r] = ZERO, (ZERO, ZERO, ZERO)
         return
     i = vertices(elements.points[e])
     at = np.int64(particles.origin_index[i[0]]) * len(colliders) + k
@@ -423,8 +439,9 @@ def refresh_patch(
     displacement, radius = longest_path(ends, begins), largest_of(contact_particles.radius, i) + patches.half[m]
     watched = WATCHED * radius + displacement + displacement
     fast, solid, mesh = displacement > FAST * radius, kind == MESH, np.int64(colliders.size[k, 0])
-    first, active = patches.first[m], 0
+    active = 0
     patches.fast[m] = fast
+    patches.seen[m, 0], patches.seen[m, 1], patches.seen[m, 2] = ends
     for r in range(first, first + patches.count[m]):
         if pairs.distance[r] - gone > watched:
             continue

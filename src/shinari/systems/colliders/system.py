@@ -113,19 +113,29 @@ class ColliderContacts(System):
         # particles first: what is deep at a vertex does not hide what is deep beside it
         self._spins: Spins | None = spins_of(scene, model, state)
         self._looks = Looks.zeros(0, precision)
-        kernels = _particle_kernels(kinds, self._spins is not None)
-        self._push = [(for_kinds(each, kinds), self.particle_list) for each in kernels]
+        self._push: list[tuple[Kernel, ContactList, tuple[Record, ...]]] = []
+        if self._spins is not None:
+            self._add(project_turning_particles(len(self.fields) > 0), self.particle_list, self._spins)
+        else:
+            if not all(is_mesh(kind) for kind in kinds):
+                self._add(project_particles(), self.particle_list)
+            if len(self.fields) > 0:
+                self._add(project_mesh_particle, self.particle_list, self._looks)
         self.element_list: ContactList | None = None
         self.mesh_elements: MeshElements | None = None
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
             if not all(is_mesh(kind) for kind in kinds):
-                self._push.append((for_kinds(project_elements(), kinds), self.element_list))
+                self._add(project_elements(), self.element_list)
             if len(self.fields) > 0:
                 features = mesh_features(meshes_of(shapes), precision)
                 self.mesh_elements = MeshElements(self.element_list, features, precision)
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
+
+    def _add(self, kernel: Kernel, contact_list: ContactList, *more: Record) -> None:
+        """Solve a list by a kernel for the kinds of this scene, with more records of its own."""
+        self._push.append((for_kinds(kernel, self.colliders.kind), contact_list, more))
 
     @property
     def _solids(self) -> tuple[Colliders, Poses, MeshFields]:
@@ -193,9 +203,7 @@ class ColliderContacts(System):
             with p.when((self._search.refresh, 0)):
                 self.mesh_elements.record_refresh(p, solids, moving, h)
                 p.copy(0, (self._search.refresh, 0))
-        for kernel, each in self._push:
-            more: list[Record] = [self._looks] if kernel is project_mesh_particle else []
-            more += [self._spins] if self._spins is not None and each is self.particle_list else []
+        for kernel, each, more in self._push:
             arguments = each.items, each.contacts, *solids, *moving, *more, h, speed, first
             p.launch(kernel, *arguments, colours=each.colours.start, grain=FEW)
         if self.mesh_elements is not None:
@@ -252,14 +260,6 @@ class ColliderContacts(System):
     def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step."""
         return ContactImpulses.joined([each.contact_impulses() for each in self._lists])
-
-
-def _particle_kernels(kinds: np.ndarray, turning: bool) -> list[Kernel]:
-    """Kernels that keep particles out of colliders of some kinds."""
-    meshes = [is_mesh(kind) for kind in kinds]
-    if turning:
-        return [project_turning_particles(any(meshes))]
-    return [project_particles()] * (not all(meshes)) + [project_mesh_particle] * any(meshes)
 
 
 def _given_poses(colliders: Sequence[Collider]) -> tuple[np.ndarray, np.ndarray]:
