@@ -100,7 +100,7 @@ def dragged(surface: Surface, *, thickness: float = 0.004, motion: Motion | None
 
     def drive(sim: Simulation) -> None:
         gone = speed * max(sim.time + sim.settings.dt - 0.3, 0.0)
-        sim.positions(sheet)[side] = begin + [gone, 0.0, 0.0]
+        sim.positions(sheet)[side] = begin + np.array([gone, 0.0, 0.0])
 
     return Case(scene, 0.7, gap=thickness, mesh=surface, drive=drive)
 

@@ -25,9 +25,8 @@ from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
 from shinari.shapes.box import CONTAINER
-from shinari.shapes.kernels.all_distances import Four, Vector, distances
+from shinari.shapes.kernels.all_distances import Four, Vector, distances, is_mesh
 from shinari.shapes.kernels.mesh_distance import MeshFields
-from shinari.shapes.mesh import MESH, MESH_SHEET
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
@@ -51,12 +50,6 @@ def previous_position(x, predicted, velocities, h, i):
         x[i, 1] - (x[i, 1] - predicted[i, 1] + h * velocities[i, 1]),
         x[i, 2] - (x[i, 2] - predicted[i, 2] + h * velocities[i, 2]),
     )
-
-
-@steady
-def is_mesh(kind):
-    """Whether a solid has triangles."""
-    return kind == MESH or kind == MESH_SHEET
 
 
 @steady

@@ -24,10 +24,11 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.model import Model
 from shinari.model.particles import Particles
 from shinari.scene.contents import Contents
+from shinari.shapes.kernels.all_distances import is_mesh
 from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
-from shinari.systems.colliders.collide import TWO, is_mesh, move, place, previous_position, record, remember, response
+from shinari.systems.colliders.collide import TWO, move, place, previous_position, record, remember, response
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
 LOOKS = 24
@@ -218,8 +219,8 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
 def project_elements() -> Kernel:
     """Kernel that keeps the deepest points of an element out of the colliders near it; as `project_particles`.
 
-    A contact keeps the weights of the point, from which the next search in the same substep starts. Meshes have contacts
-    of their own, see `shinari.systems.colliders.mesh_elements`.
+    A contact keeps the weights of the point, from which the next search in the same substep starts. Meshes are left to
+    `shinari.systems.colliders.mesh_elements`.
     """
     respond_to_solid = response(False)
 

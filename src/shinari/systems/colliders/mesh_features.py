@@ -1,4 +1,4 @@
-"""Vertices and edges of mesh colliders that can be the nearest to a triangle between its vertices.
+r"""Vertices and edges of mesh colliders that can be the nearest to a triangle between its vertices.
 
 A point of the surface is nearest to a point above it only where the direction to that point lies in the normal cone of
 its feature: n . t <= 0 for all directions t along the surface. The cone is empty along flat and concave edges, and at
@@ -7,7 +7,7 @@ vertices that only have such edges: these are left to the vertices of the triang
            n                  walls of an edge: the directions t into its faces, and u, -u along it
            |                  walls of a vertex: the directions to its neighbours
       t ___|___ t
-       /       \\             n in the cone: n . wall <= 0 for all walls
+       /       \              n in the cone: n . wall <= 0 for all walls
 """
 
 from collections.abc import Sequence
@@ -95,9 +95,7 @@ def _features(mesh: Mesh) -> tuple[np.ndarray, ...]:
     at_edge = normals[triangle[first], np.array([1, 3, 2])[first // count]]
     corner = (faces[owner_of_vertex[vertices]] == vertices[:, None]).argmax(axis=1)
     outs = np.concatenate([at_edge[edges], normals[owner_of_vertex[vertices], 4 + corner]])
-    row = np.concatenate(
-        [np.searchsorted(edges, edge_of_wall), len(edges) + np.searchsorted(vertices, vertex_of_wall)]
-    )
+    row = np.concatenate([np.searchsorted(edges, edge_of_wall), len(edges) + np.searchsorted(vertices, vertex_of_wall)])
     walls = np.concatenate([edge_walls, vertex_walls])
     by_owner = np.argsort(owners, kind="stable")
     place = np.empty(len(owners), np.int64)

@@ -13,12 +13,11 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local
 from shinari.maths.vec3 import ONE, ZERO, dot, norm, sub
 from shinari.model.particles import Particles
-from shinari.shapes.kernels.all_distances import mesh_distance
+from shinari.shapes.kernels.all_distances import is_mesh, mesh_distance
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.collide import (
     TWO,
     contact_change,
-    is_mesh,
     move,
     place,
     previous_position,
@@ -34,7 +33,7 @@ respond_to_solid = response(True)
 
 
 class Looks(Record):
-    """The last look of a particle for the nearest triangle of a mesh; a row for each contact of the list of particles."""
+    """The last looks of particles for the nearest triangles of meshes; a row for each contact of the list."""
 
     known = Field(np.bool_, doc="whether there was one in this substep")
     at = Field(real, 3, unit="m", doc="position then, in the axes of the mesh")

@@ -17,11 +17,12 @@ from shinari.model.state import State
 from shinari.model.system import System
 from shinari.scene.contents import Contents
 from shinari.scene.objects import Collider
+from shinari.shapes.kernels.all_distances import is_mesh
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.encode import encode_shapes, meshes_of
 from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_fields
 from shinari.shapes.registry import LAST_UNBOUNDED
-from shinari.systems.colliders.collide import bounce_particle, is_mesh, project_particles
+from shinari.systems.colliders.collide import bounce_particle, project_particles
 from shinari.systems.colliders.contact_list import ContactList
 from shinari.systems.colliders.detection import (
     CHUNK,

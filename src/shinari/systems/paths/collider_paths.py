@@ -20,12 +20,12 @@ from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.cylinder import Cylinder
-from shinari.shapes.kernels.all_distances import distances, mesh_distance
+from shinari.shapes.kernels.all_distances import distances, is_mesh, mesh_distance
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.shapes.sphere import Sphere
-from shinari.systems.colliders.collide import is_mesh, place
+from shinari.systems.colliders.collide import place
 from shinari.systems.colliders.elements import (
     add_share,
     blend,
@@ -35,8 +35,8 @@ from shinari.systems.colliders.elements import (
     vertex_weights,
     vertices,
 )
-from shinari.systems.colliders.mesh_elements import Pairs, Patches, distance_of_patch, is_far
 from shinari.systems.colliders.mesh_features import MeshFeatures
+from shinari.systems.colliders.mesh_patches import Pairs, Patches, distance_of_patch, is_far
 from shinari.systems.colliders.records import Colliders, Contacts, Elements, Items, Poses
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.paths.certifier import Certificate
