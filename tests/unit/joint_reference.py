@@ -5,6 +5,7 @@ import numpy as np
 import shinari as sn
 from shinari.compute import Program
 from shinari.geometry.motion import quaternion_product, rotation_matrix
+from shinari.systems.rigid.components import Components
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import as_frame
@@ -57,7 +58,7 @@ class World:
         records = self.elements, self.jacobian_rows, self.frames
         self.evaluate_all, self.settle_all = Program(), Program()
         self.joints.record_evaluate(self.evaluate_all, *records, h)
-        self.joints.record_settle(self.settle_all, *records, h)
+        self.joints.record_settle(self.settle_all, *records, Components.zeros(1), h)
         self.torques = np.zeros((count + 1, 3))
 
     def evaluate(self):

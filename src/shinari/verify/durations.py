@@ -126,6 +126,7 @@ SECONDS = {
     "bounces of a body": 9.5,
     "a ball hits a bar off its middle": 0.1,
     "forces of joints at rest": 0.2,
+    "forces of figures that jam": 3.0,
     "springs hold bodies": 0.4,
     "a motor turns at its speed": 0.1,
     "forces in a stack": 0.1,

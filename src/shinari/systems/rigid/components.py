@@ -6,6 +6,7 @@
 import numpy as np
 
 from shinari.compute import Field, Record
+from shinari.maths.function import steady
 
 # Solution of a component: 0 solved; 1 pending: this Newton step has found no reason for another; 2 another step is
 # needed; 3 another step is needed because limits of friction were renewed.
@@ -95,3 +96,10 @@ class Edges(Record):
     """The elements that the graph was built from."""
 
     frames = Field(np.int64, 2)
+
+
+@steady
+def is_unsolved(e, elements, components):
+    """Whether the Newton steps of the substep ended before the component of an element was solved."""
+    component = elements.component[e]
+    return component >= 0 and components.solution[component] != SOLVED

@@ -19,6 +19,8 @@ frames and its nodes.
 import numpy as np
 
 from shinari.compute import Field, Record
+from shinari.maths.function import steady
+from shinari.maths.symmetric import times
 
 POINT_STIFFNESS = 1.0e5
 """Stiffness of a contact point, in units of the effective mass over h^2."""
@@ -32,7 +34,7 @@ class Elements(Record):
     force = Field(np.float64, 6, unit="N, N m", doc="f and t: force and moment on a, world axes")
     stiffness = Field(np.float64, 12, unit="N/m, N m/rad", doc="K and R, symmetric, each as xx yy zz yz zx xy")
     displacement = Field(np.float64, 6, unit="m, rad", doc="d and phi of the solution")
-    accumulated = Field(np.float64, 6, unit="N, N m", doc="force and moment of the sweeps so far")
+    accumulated = Field(np.float64, 6, unit="N, N m", doc="force and moment of the sweeps or Newton steps so far")
     placed_frames = Field(np.int64, 2, doc="frames a and b when its nodes were assigned")
     nodes = Field(np.int64, 3, doc="node of a, node of b, block of both; -1: none")
     component = Field(np.int64, doc="component; -1 where neither frame can move")
@@ -56,7 +58,7 @@ class JacobianRows(Record):
     force = Field(np.float64, doc="f; 0 of those that do not lead, as the following")
     stiffness = Field(np.float64, doc="k")
     displacement = Field(np.float64, doc="c of the solution")
-    accumulated = Field(np.float64, doc="accumulated force of the sweeps")
+    accumulated = Field(np.float64, doc="accumulated force of the sweeps or Newton steps")
     old_jacobian = Field(np.float64, 12, doc="J before the last evaluation")
     old_force = Field(np.float64, doc="f before the last evaluation")
     old_stiffness = Field(np.float64, doc="k before the last evaluation")
@@ -91,3 +93,31 @@ class Curved(Record):
     """Collision shapes, G rows."""
 
     curved = Field(np.bool_, doc="whether it is round without a core, so that it rolls under its contact points")
+
+
+@steady
+def accumulate_step(e, elements, t):
+    """Accumulate the force of a part t of a Newton step, whose displacement is that of the part.
+
+    A whole step leaves f - K d, whatever was before; t of it leaves (1 - t) of what was before and t f - K d. By
+    induction over the steps, the accumulated forces of all elements balance the momenta of the frames.
+    """
+    f, k, m, old = elements.force[e], elements.stiffness[e], elements.displacement[e], elements.accumulated[e]
+    held = times((k[0], k[1], k[2], k[3], k[4], k[5]), (m[0], m[1], m[2]))
+    turned = times((k[6], k[7], k[8], k[9], k[10], k[11]), (m[3], m[4], m[5]))
+    left = 1.0 - t
+    elements.accumulated[e] = (
+        left * old[0] + t * f[0] - held[0],
+        left * old[1] + t * f[1] - held[1],
+        left * old[2] + t * f[2] - held[2],
+        left * old[3] + t * f[3] - turned[0],
+        left * old[4] + t * f[4] - turned[1],
+        left * old[5] + t * f[5] - turned[2],
+    )
+
+
+@steady
+def accumulate_row_step(g, jacobian_rows, t):
+    """Accumulate the force of a Jacobian row, see `accumulate_step`."""
+    force, held = t * jacobian_rows.force[g], jacobian_rows.stiffness[g] * jacobian_rows.displacement[g]
+    jacobian_rows.accumulated[g] = (1.0 - t) * jacobian_rows.accumulated[g] + force - held

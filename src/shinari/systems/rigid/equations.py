@@ -25,6 +25,7 @@ from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
     LIMITS,
     MOST_STEPS,
+    accumulate,
     check_step,
     choose_solver,
     conclude_component,
@@ -285,6 +286,7 @@ class BodyEquations:
             p.launch(renew_limits, points, work, elements, components, first, count=every)
         if joints or len(self.tendons):
             with p.when((flags.reconsidering, 0)):
+                p.launch(accumulate, elements, jacobian_rows, components, joints, count=first)
                 self._record_evaluate_again(p)
         p.launch(conclude_component, components, self.counts, flags, count=each)
         with p.when((flags.renewed, 0)):
@@ -298,8 +300,8 @@ class BodyEquations:
         self.log.record_add(p, self._frames, h)
         if self._graph.may_sweep:
             self._sweeps.record_finish(p, self.joints.values)
-        self.joints.record_settle(p, elements, self._jacobian_rows, self._frames, h)
-        self.tendons.record_settle(p, self._jacobian_rows, self._frames, h)
+        self.joints.record_settle(p, elements, self._jacobian_rows, self._frames, components, h)
+        self.tendons.record_settle(p, elements, self._jacobian_rows, self._frames, components, h)
 
     def record_bounce(self, p: Program) -> None:
         """Apply restitution to the velocities of the substep."""

@@ -5,10 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
 from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, Nodes
 from shinari.systems.rigid.contact.margins import FrameMargins
+from shinari.systems.rigid.elements import Elements, JacobianRows, accumulate_row_step, accumulate_step
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.progress import Counts, Flags
 
@@ -122,6 +124,18 @@ def conclude_step(_, counts: Counts, flags: Flags, bounded: np.int64):
     counts.steps[0] += 1
     flags.renewing[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0
     flags.reconsidering[0], flags.renewed[0], flags.done[0] = bounded, 0, 1
+
+
+@kernel(fastmath=STEADY)
+def accumulate(e, elements: Elements, jacobian_rows: JacobianRows, components: Components, joints: np.int64):
+    """Accumulate the force of a joint or a Jacobian row whose component is not solved."""
+    c = elements.component[e]
+    if c < 0 or components.solution[c] == SOLVED:
+        return
+    if e < joints:
+        accumulate_step(e, elements, components.part[c])
+    else:
+        accumulate_row_step(e - joints, jacobian_rows, components.part[c])
 
 
 @kernel

@@ -44,7 +44,7 @@ from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.elements import POINT_STIFFNESS, Curved, Elements, PointWork
+from shinari.systems.rigid.elements import POINT_STIFFNESS, Curved, Elements, PointWork, accumulate_step
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.newton import has_failed
@@ -176,6 +176,7 @@ def measure(p, points, work, elements, frames, curved, first_point):
             gap -= dot(n, sub(add(old_b, cross(rotation_b, old_b)), rb))
         work.rotation[p] = sub(rotation_a, rotation_b)
     work.gap[p], work.status[p] = gap, APART
+    elements.accumulated[first_point + p] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     elements.frames[first_point + p] = a, b
     # the arms at the start of the substep: opposite forces at one point in space then have no total moment
     elements.arms[first_point + p] = arms
@@ -230,6 +231,7 @@ def classify_point(
     if component < 0 or components.solution[component] == SOLVED:
         return
     old, direction = work.status[p], work.sliding_direction[p]
+    accumulate_step(e, elements, components.part[component])
     advance_point(p, e, points, work, elements)
     classify_point_contact(p, e, points, work, elements)
     rubs = work.friction_coefficient[p] * work.limit[p] > 0.0
@@ -322,15 +324,22 @@ def store_force(
     p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
     first_point: np.int64
 ):  # fmt: skip
-    """Store the force of a point for the next substep; 0 where its component is not solved."""
+    """Store the force of a point for the next substep; 0 where its component is not solved.
+
+    The force of the substep is that which the Newton steps have applied: it balances the momentum, in a jam too, where
+    they end without a solution and the force of the last state is what is left of the gap, times a stiffness.
+    """
     if is_frozen(p, points, frames):
         return
-    component = elements.component[first_point + p]
-    if component >= 0 and components.direct[component] == 0:
+    component, force = elements.component[first_point + p], work.force[p]
+    if component < 0:
+        points.force[p] = force
+    elif components.direct[component] == 0:
         points.force[p] = work.kept_force[p]
     else:
-        found = component < 0 or components.solution[component] == SOLVED
-        points.force[p] = work.force[p] if found else (0.0, 0.0, 0.0)
+        points.force[p] = force if components.solution[component] == SOLVED else (0.0, 0.0, 0.0)
+        applied = elements.accumulated[first_point + p]
+        work.force[p] = applied[0], applied[1], applied[2]
 
 
 @kernel(fastmath=STEADY)

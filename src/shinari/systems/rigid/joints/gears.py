@@ -11,7 +11,7 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
-from shinari.systems.rigid.components import PENDING, SOLVED, Components
+from shinari.systems.rigid.components import PENDING, SOLVED, Components, is_unsolved
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between
@@ -71,6 +71,7 @@ def evaluate_gear(
     """Write the Jacobian row of a gear at the present poses."""
     j = jacobian_rows.joint[g]
     elements.frames[first_jacobian + g] = joints.codes[j, FIRST], joints.codes[j, SECOND]
+    jacobian_rows.accumulated[g] = 0.0
     write_jacobian_row(g, jacobian_rows, joints, values, frames, h)
 
 
@@ -103,10 +104,21 @@ def restore_row(g, jacobian_rows: JacobianRows, elements: Elements, components: 
         jacobian_rows.force[g], jacobian_rows.stiffness[g] = jacobian_rows.old_force[g], jacobian_rows.old_stiffness[g]
 
 
+@steady
+def row_force(g, jacobian_rows, elements, components, first_jacobian):
+    """Force of a Jacobian row in the substep."""
+    if is_unsolved(first_jacobian + g, elements, components):
+        return jacobian_rows.accumulated[g]
+    return jacobian_rows.force[g] - jacobian_rows.stiffness[g] * jacobian_rows.displacement[g]
+
+
 @kernel(fastmath=STEADY)
-def settle_gear(g, jacobian_rows: JacobianRows, joints: JointData, values: JointValues, frames: Frames):
+def settle_gear(
+    g, jacobian_rows: JacobianRows, joints: JointData, values: JointValues, elements: Elements, frames: Frames,
+    components: Components, first_jacobian: np.int64
+):  # fmt: skip
     """Write the rotation and the load of a gear after a substep."""
-    j, f = jacobian_rows.joint[g], jacobian_rows.force[g] - jacobian_rows.stiffness[g] * jacobian_rows.displacement[g]
+    j, f = jacobian_rows.joint[g], row_force(g, jacobian_rows, elements, components, first_jacobian)
     c, _, _ = gear_constraint(j, joints, values.angles[j], frames)
     values.angles[j] = c
     u = jacobian_rows.jacobian[g]

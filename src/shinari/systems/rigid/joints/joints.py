@@ -186,11 +186,18 @@ class Joints:
         p.launch(restore_row, jacobian_rows, elements, components, count, count=len(jacobian_rows))
 
     def record_settle(
-        self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames, h: float
+        self,
+        p: Program,
+        elements: Elements,
+        jacobian_rows: JacobianRows,
+        frames: Frames,
+        components: Components,
+        h: float,
     ) -> None:
         """Store loads and states after the last solution of a substep, and break overloaded joints."""
-        p.launch(settle_joint, self.data, self.values, elements, frames, self.phase, h, count=len(self), grain=64)
-        p.launch(settle_gear, jacobian_rows, self.data, self.values, frames, count=len(self.table.gears), grain=64)
+        records, count, gears = (elements, frames, components), len(self), len(self.table.gears)
+        p.launch(settle_joint, self.data, self.values, *records, self.phase, h, count=count, grain=64)
+        p.launch(settle_gear, jacobian_rows, self.data, self.values, *records, count, count=gears, grain=64)
         if self._breakable:
             p.launch(break_joint, self.data, self.values, count=len(self))
 

@@ -9,6 +9,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.symmetric import times
 from shinari.maths.vec3 import add, dot, sub
+from shinari.systems.rigid.components import Components, is_unsolved
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import vector, velocity_at
@@ -166,20 +167,29 @@ def state_after(j, joints, values, elements, row, bias, most):
     return over if state == 0.0 and not values.swept[j] else state
 
 
+@steady
+def load_of(j, elements, components):
+    """Force and moment of a joint on b in the substep; a broken joint has none."""
+    if is_unsolved(j, elements, components):
+        f = elements.accumulated[j]
+        return -f[0], -f[1], -f[2], -f[3], -f[4], -f[5]
+    m, f, s = elements.displacement[j], elements.force[j], elements.stiffness[j]
+    force = sub(times((s[0], s[1], s[2], s[3], s[4], s[5]), (m[0], m[1], m[2])), (f[0], f[1], f[2]))
+    moment = sub(times((s[6], s[7], s[8], s[9], s[10], s[11]), (m[3], m[4], m[5])), (f[3], f[4], f[5]))
+    return force[0], force[1], force[2], moment[0], moment[1], moment[2]
+
+
 @kernel(fastmath=STEADY)
 def settle_joint(
-    j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, phase: Phase, h: np.float64
-):
+    j, joints: JointData, values: JointValues, elements: Elements, frames: Frames, components: Components, phase: Phase,
+    h: np.float64
+):  # fmt: skip
     """Write the load of a joint other than a gear, its angle, and state and work of its motor after a substep."""
     phase.first[0] = 1
     codes = joints.codes
     if codes[j, KIND] == GEAR:
         return
-    m, f, s = elements.displacement[j], elements.force[j], elements.stiffness[j]
-    # a broken joint has no force
-    force = sub(times((s[0], s[1], s[2], s[3], s[4], s[5]), (m[0], m[1], m[2])), (f[0], f[1], f[2]))
-    moment = sub(times((s[6], s[7], s[8], s[9], s[10], s[11]), (m[3], m[4], m[5])), (f[3], f[4], f[5]))
-    values.loads[j] = force[0], force[1], force[2], moment[0], moment[1], moment[2]
+    values.loads[j] = load_of(j, elements, components)
     flags, motors = codes[j, FLAGS], values.motors
     if values.broken[j]:
         return

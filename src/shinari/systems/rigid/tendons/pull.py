@@ -12,6 +12,7 @@ from shinari.systems.rigid.components import PENDING, SOLVED, UNSETTLED, Compone
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.evaluate import OTHERWISE
+from shinari.systems.rigid.joints.gears import row_force
 from shinari.systems.rigid.joints.limits import act_freely, goal_after, limit
 from shinari.systems.rigid.joints.row_forces import held
 from shinari.systems.rigid.joints.table import (
@@ -113,6 +114,7 @@ def evaluate_tendon(
     h: np.float64,
 ):
     """Write the Jacobian rows of a tendon at the predicted poses."""
+    jacobian_rows.accumulated[tendons.codes[t, LEAD]] = 0.0
     measure(t, tendons, values, pieces, parts, joints, joint_values, frames)
     write_rows(t, tendons, parts, elements, jacobian_rows, len(joints), world)
     g = tendons.codes[t, LEAD]
@@ -216,14 +218,16 @@ def settle_tendon(
     parts: TendonParts,
     joints: JointData,
     joint_values: JointValues,
+    elements: Elements,
     frames: Frames,
+    components: Components,
     jacobian_rows: JacobianRows,
     h: np.float64,
 ):
     """Write force and states of a tendon after a substep."""
     lead = tendons.codes[t, LEAD]
     solved = jacobian_rows.displacement[lead]
-    values.force[t] = jacobian_rows.force[lead] - jacobian_rows.stiffness[lead] * solved
+    values.force[t] = row_force(lead, jacobian_rows, elements, components, len(joints))
     measure(t, tendons, values, pieces, parts, joints, joint_values, frames)
     displacement = values.length[t] - values.start[t]
     if tendons.numbers[t, ROTOR] > 0.0:

@@ -193,9 +193,18 @@ class Tendons:
         records = self._data, self.values, elements, components
         p.launch(restore_tendon, *records, len(self._joints), count=len(self))
 
-    def record_settle(self, p: Program, jacobian_rows: JacobianRows, frames: Frames, h: float) -> None:
+    def record_settle(
+        self,
+        p: Program,
+        elements: Elements,
+        jacobian_rows: JacobianRows,
+        frames: Frames,
+        components: Components,
+        h: float,
+    ) -> None:
         """Store forces and states after the last solution of a substep."""
-        p.launch(settle_tendon, *self._measured, frames, jacobian_rows, h, count=len(self), grain=8)
+        records = *self._measured, elements, frames, components, jacobian_rows
+        p.launch(settle_tendon, *records, h, count=len(self), grain=8)
 
     def measure(self, frames: Frames) -> tuple[np.ndarray, np.ndarray]:
         """Lengths of all tendons [m], (T,), and their rates of change [m/s], (T,), by poses and velocities now."""
