@@ -178,7 +178,9 @@ def start_patch(m, ends, begins, reach, own, mesh, patches, fields, features):
     patches.fast[m], patches.free[m] = True, -reach
     patches.count[m] = patches.active[m] = 0
     centre = scale(add(ends[0], add(ends[1], ends[2])), THIRD)
-    slack = SLACK * longest_path(ends, (centre, centre, centre)) + longest_path(ends, begins)
+    size = longest_path(ends, (centre, centre, centre))
+    # beyond its own size a displacement is left to the certificates: a patch would be the whole mesh
+    slack = SLACK * size + min(longest_path(ends, begins), size)
     for wide in range(2):
         patches.slack[m] = slack if wide == 1 else WIDE * slack
         low, high = box_around(ends, patches.slack[m] + reach)
