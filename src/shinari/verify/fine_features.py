@@ -1,7 +1,6 @@
-"""Meshes finer than the cloth on them: how far vertices and edges of the mesh enter the thickness of triangles."""
+"""Scenes of cloth on meshes that are finer or sharper than its triangles."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,13 +11,9 @@ from shinari.geometry.topology import grid
 from shinari.scene.materials import ClothMaterial
 from shinari.shapes.mesh import Mesh
 from shinari.verify.contact_scenes import Case, bumpy_ball
-from shinari.verify.ledger import Measurement, at_most, check
-from shinari.verify.penetration import DEEPEST, depths
 
 # The sheet: its size, its edges [m], and where its held side is [m].
 SIZE, EDGE, SIDE = 0.24, 0.02, 0.12
-
-_FINE = "nearest points of vertices and triangles, and of edges: Bridson et al. 2002, section 6"
 
 Surface = tuple[np.ndarray, np.ndarray]
 
@@ -113,20 +108,3 @@ def turning() -> Motion:
     zero = np.zeros(len(times))
     turns = np.stack([np.cos(half), zero, np.sin(half), zero], axis=1)
     return Keyframes(times, np.stack([zero, heights, zero], axis=1), turns)
-
-
-@check("a sheet is drawn over a mesh finer than its triangles", _FINE)
-def fine(precision: str) -> Iterator[Measurement]:
-    """Waves, bumps, a spike and an edge, at two thicknesses; and bumps that turn and rise under the sheet."""
-    cases = [("plate with waves of 20 mm", 0.002), ("plate with bumps of 14 mm", 0.002),
-             ("plate with bumps of 14 mm", 0.004), ("spike", 0.002), ("roof", 0.002)]  # fmt: skip
-    for name, thickness in cases:
-        yield _depth(f"{name}, thickness {thickness:g} m", dragged(SURFACES[name](), thickness=thickness), precision)
-    bumpy = SURFACES["plate with bumps of 14 mm"]()
-    yield _depth("the same that turns and rises", dragged(bumpy, motion=turning(), speed=0.0), precision)
-
-
-def _depth(name: str, case: Case, precision: str) -> Measurement:
-    _, _, solid = depths(case, precision)
-    theory = "the bound of the requirement, 5 % of the thickness"
-    return at_most(f"{name}: depth into the mesh over thickness", DEEPEST, solid, theory=theory)
