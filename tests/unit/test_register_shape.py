@@ -229,7 +229,7 @@ def test_scenes_without_one_run_the_kernels_they_ran_before():
     from shinari.systems.rigid.contact.pairs import CONVEX, FINDERS
 
     own = type_of(ELLIPSOID).kind
-    for kernel in (project_particles(False), FINDERS[CONVEX]):
+    for kernel in (project_particles(), FINDERS[CONVEX]):
         assert for_kinds(kernel, [BOX, MESH]) is kernel
         assert for_kinds(kernel, [BOX, own]) is for_kinds(kernel, [own]) is not kernel
         names = {for_kinds(kernel, kinds).native(np.float64).symbol for kinds in ([BOX], [own])}

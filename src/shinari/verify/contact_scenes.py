@@ -31,7 +31,7 @@ class Case:
         seconds: How long to run it [s].
         gap: Distance that surfaces keep [m].
         solids: Signed distance [m] of points in the frame of a collider, by its index.
-        mesh: Vertices and faces of a mesh collider at the origin, or None.
+        mesh: Vertices and faces of a mesh collider, the first collider of the scene, or None.
         drive: Writes before each step where pinned particles are to be at its end; None: they stay.
         settings: Settings of the simulation.
     """
@@ -82,6 +82,11 @@ class Case:
         places, turns = sim.collider_poses()
         x = sim.state.positions.astype(np.float64)
         return [((x - places[k]) @ rotation_matrix(turns[k]), distance) for k, distance in self.solids.items()]
+
+    def in_mesh(self, sim: Simulation) -> np.ndarray:
+        """Positions [m] of all particles in the frame of the mesh, in double precision."""
+        places, turns = sim.collider_poses()
+        return (sim.state.positions.astype(np.float64) - places[0]) @ rotation_matrix(turns[0])
 
 
 def sphere_distance(radius: float) -> SignedDistance:

@@ -162,6 +162,7 @@ SECONDS = {
     "maps are linear between vertices": 0.3,
     "folds and elastic bands at rest": 0.7,
     "a moving mesh carries cloth by friction": 0.3,
+    "a sheet is drawn over a mesh finer than its triangles": 8.0,
     "joints that follow each other": 0.3,
     "a polynomial between joints": 0.1,
     "a rope around a shape": 0.6,

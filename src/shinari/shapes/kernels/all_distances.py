@@ -8,12 +8,25 @@ import numpy as np
 
 from shinari.compute import real, shared
 from shinari.compute.kernels import STEADY, Shared
+from shinari.maths.function import steady
 from shinari.shapes.kernels.dispatch import distance_and_normal
 from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_distance_and_normal, tables
 from shinari.shapes.mesh import MESH, MESH_SHEET
 
 Vector = tuple[real, real, real]
 Four = tuple[real, real, real, real]
+
+
+@steady
+def is_mesh(kind):
+    """Whether a shape is a mesh, a solid or a sheet."""
+    return kind in (MESH, MESH_SHEET)
+
+
+@steady
+def is_solid_mesh(kind):
+    """Whether a shape is a closed mesh."""
+    return kind == MESH
 
 
 @shared(fastmath=STEADY)
@@ -31,7 +44,7 @@ def mesh_distance(q: Vector, mesh: int, fields: MeshFields) -> tuple[real, Vecto
 @shared(fastmath=STEADY)
 def any_distance(kind: int, q: Vector, s: Four, fields: MeshFields) -> tuple[real, Vector]:
     """Signed distance and normal of any shape, see `shinari.shapes.kernels.dispatch`."""
-    if kind in (MESH, MESH_SHEET):
+    if is_mesh(kind):
         return mesh_distance(q, np.int64(s[0]), fields)
     return analytic_distance(kind, q, s, fields)
 

@@ -32,18 +32,30 @@ def encode_shapes(
     """
     from shinari.shapes.kernels.mesh_field import build_field, join_fields
 
-    kinds, numbers, meshes = [], [], []
-    for shape in solids:
-        given = shape if type_of(shape).distance is not None else shape.as_mesh
+    kinds, numbers, meshes = [], [], meshes_of(solids)
+    for given in (_given(shape) for shape in solids):
         kinds.append(type_of(given).kind)
         if isinstance(given, Mesh):
-            index = next((k for k, known in enumerate(meshes) if known is given), len(meshes))
-            meshes += [given] if index == len(meshes) else []
+            index = next(k for k, known in enumerate(meshes) if known is given)
             numbers.append([float(index), 0.0, 0.0, 0.0])
         else:
             numbers.append(four_numbers(given))
     fields = join_fields([build_field(mesh) for mesh in meshes], precision)
     return np.array(kinds, np.int64), np.array(numbers, precision).reshape(-1, 4), fields
+
+
+def meshes_of(solids: Sequence[Shape]) -> list[Mesh]:
+    """The meshes among shapes, and those that stand for shapes without a distance of their own, each once."""
+    found: list[Mesh] = []
+    for given in (_given(shape) for shape in solids):
+        if isinstance(given, Mesh) and not any(known is given for known in found):
+            found.append(given)
+    return found
+
+
+def _given(shape: Shape) -> Shape:
+    """The shape itself, or its mesh."""
+    return shape if type_of(shape).distance is not None else shape.as_mesh
 
 
 def signed_distance(shape: Shape, points: ArrayLike) -> NDArray[np.float64]:

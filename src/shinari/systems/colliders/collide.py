@@ -25,7 +25,7 @@ from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
 from shinari.shapes.box import CONTAINER
-from shinari.shapes.kernels.all_distances import Four, Vector, distances
+from shinari.shapes.kernels.all_distances import Four, Vector, distances, is_mesh
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
@@ -86,6 +86,34 @@ def contact_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, nor
 
 
 @steady
+def contact_change(n, depths, displacement, w, law, old, limits):
+    """What the law of contact makes of a point that is too deep.
+
+    Args:
+        n: Normal.
+        depths: Depth now, and at the start of the substep, at least 0 [m].
+        displacement: Of the point in this substep [m].
+        w: Its inverse mass [1/kg].
+        law: Friction, static friction, restitution and compliance of the pair.
+        old: Corrections along the normal and by friction so far in this substep [m].
+        limits: 1 / h^2, and how far what was inside comes out at most [m].
+
+    Returns:
+        Correction, part of it that brings no velocity, and the corrections along the normal and by friction so far.
+    """
+    depth, before = depths
+    old_normal_correction, old_friction_correction = old
+    inverse_h2, escape = limits
+    scaled_compliance = law[3] * inverse_h2 / w
+    change = normal_response(depth, depth - before, old_normal_correction, scaled_compliance, ONE, ZERO * depth)
+    out = ZERO * depth if scaled_compliance > ZERO else recovery(min(depth, before), escape)
+    normal_correction = old_normal_correction + change
+    friction_correction = friction(sub(old_friction_correction, tangential(displacement, n)), normal_correction, law)
+    correction = add(scale(n, change + out), sub(friction_correction, old_friction_correction))
+    return correction, scale(n, out), normal_correction, friction_correction
+
+
+@steady
 def respond(
     distance_and_normal, kind, size, fields, a, b, reach, w, law, old_normal_correction, old_friction_correction, limits
 ):
@@ -121,15 +149,11 @@ def respond(
     n, depth, before = contact_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal)
     if depth <= ZERO and old_normal_correction <= ZERO:
         return False, zero, zero, zero, old_normal_correction, old_friction_correction, gap_b
-    inverse_h2, escape = limits
-    scaled_compliance = law[3] * inverse_h2 / w
-    change = normal_response(depth, depth - before, old_normal_correction, scaled_compliance, ONE, ZERO * depth)
-    out = ZERO * depth if scaled_compliance > ZERO else recovery(min(depth, before), escape)
-    normal_correction = old_normal_correction + change
-    friction_correction = friction(sub(old_friction_correction, tangential(displacement, n)), normal_correction, law)
-    correction = add(scale(n, change + out), sub(friction_correction, old_friction_correction))
+    correction, silent, normal_correction, friction_correction = contact_change(
+        n, (depth, before), displacement, w, law, (old_normal_correction, old_friction_correction), limits
+    )
     gap_a = max(dot(n, sub(a, b)) - depth, ZERO)
-    return True, correction, scale(n, out), n, normal_correction, friction_correction, gap_a
+    return True, correction, silent, n, normal_correction, friction_correction, gap_a
 
 
 @once
@@ -170,12 +194,12 @@ def response(meshes: bool) -> Shared:
 
 
 @once
-def project_particles(meshes: bool) -> Kernel:
-    """Kernel that keeps a particle out of the colliders near it.
+def project_particles() -> Kernel:
+    """Kernel that keeps a particle out of the colliders near it, but for meshes: `project_mesh_particle`.
 
     Its scalars: h [s], the speed [m/s] at which what was inside comes out, and whether it is the first iteration.
     """
-    respond_to_solid = response(meshes)
+    respond_to_solid = response(False)
 
     @kernel(fastmath=STEADY)
     def project_particle(
@@ -196,6 +220,8 @@ def project_particles(meshes: bool) -> Kernel:
         w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
+            if is_mesh(colliders.kind[k]):
+                continue
             if first:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
             if contact_particles.travelled[i] < contacts.bound[m]:

@@ -14,9 +14,9 @@ The deepest point then is a particle: weights b, inverse mass sum w b^2, way and
 import numpy as np
 
 from shinari.collision.law import combined_surface, recoil
-from shinari.compute import Kernel, function, kernel, real, shared
+from shinari.compute import Kernel, kernel, real
 from shinari.compute.colouring import colour
-from shinari.compute.kernels import STEADY, Function, Shared
+from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
@@ -24,9 +24,8 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.model import Model
 from shinari.model.particles import Particles
 from shinari.scene.contents import Contents
-from shinari.shapes.kernels import dispatch
-from shinari.shapes.kernels.all_distances import Four, Vector, distances
-from shinari.shapes.kernels.dispatch import feature
+from shinari.shapes.kernels.all_distances import is_mesh
+from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.collide import TWO, move, place, previous_position, record, remember, response
@@ -216,40 +215,14 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
     return touches and (late or gap - radius < largest_displacement), late, low, best
 
 
-Corners = tuple[Vector, Vector, Vector]
-
-
 @once
-def search(meshes: bool) -> Function | Shared:
-    """`deepest` for scenes with or without meshes; `fields` is a record.
-
-    With analytic shapes it becomes part of its caller: calls cost a tenth of a sweep there.
-    """
-    distance_and_normal = distances(True) if meshes else dispatch.distance_and_normal
-
-    def deepest_point(
-        kind: int,
-        s: Four,
-        fields: MeshFields,
-        start: Vector,
-        radius: real,
-        largest_displacement: real,
-        back: bool,
-        ends: Corners,
-        begins: Corners,
-    ) -> tuple[bool, bool, real, Vector]:
-        return deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins)
-
-    return shared(deepest_point, fastmath=STEADY) if meshes else function(deepest_point, fastmath=STEADY)
-
-
-@once
-def project_elements(meshes: bool) -> Kernel:
+def project_elements() -> Kernel:
     """Kernel that keeps the deepest points of an element out of the colliders near it; as `project_particles`.
 
-    A contact keeps the weights of the point, from which the next search in the same substep starts.
+    A contact keeps the weights of the point, from which the next search in the same substep starts. Meshes are left to
+    `shinari.systems.colliders.mesh_elements`.
     """
-    respond_to_solid, deepest_point = response(meshes), search(meshes)
+    respond_to_solid = response(False)
 
     @kernel(fastmath=STEADY)
     def project_element(
@@ -261,6 +234,8 @@ def project_elements(meshes: bool) -> Kernel:
         row = np.int64(particles.origin_index[i[0]]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
+            if is_mesh(colliders.kind[k]):
+                continue
             if first:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
                 # what comes out must not depend on when an element was listed or passed over
@@ -275,10 +250,11 @@ def project_elements(meshes: bool) -> Kernel:
                 largest_displacement = (
                     longest_path(ends, begins) if moves else largest_of(contact_particles.displacement, i)
                 )
-                near, late, low, b = deepest_point(
+                near, late, low, b = deepest(
+                    distance_and_normal,
                     kind,
                     s,
-                    fields,
+                    (),
                     contacts.weights[m],
                     least_of(contact_particles.radius, i),
                     largest_displacement,

@@ -58,6 +58,7 @@ class Search(Record):
     stale = Field(np.int64, doc="whether the lists have to be made anew")
     factor = Field(real, doc="margin of a particle, in displacements of a step")
     drop = Field(real, unit="m/s", doc="by how much speeds may change in a step")
+    refresh = Field(np.int64, doc="whether the pairs of elements with meshes are to be taken anew")
     detections = Field(np.int64, doc="how often the lists were made in this step")
 
 

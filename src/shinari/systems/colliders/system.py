@@ -6,7 +6,7 @@ import numpy as np
 
 from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
-from shinari.compute import Program
+from shinari.compute import Kernel, Program, Record
 from shinari.compute.program import run_once
 from shinari.geometry.motion import pose_at, rotation_matrix
 from shinari.model.model import Model
@@ -17,9 +17,10 @@ from shinari.model.state import State
 from shinari.model.system import System
 from shinari.scene.contents import Contents
 from shinari.scene.objects import Collider
+from shinari.shapes.kernels.all_distances import is_mesh
 from shinari.shapes.kernels.dispatch import for_kinds
-from shinari.shapes.kernels.encode import encode_shapes
-from shinari.shapes.kernels.mesh_distance import mesh_fields
+from shinari.shapes.kernels.encode import encode_shapes, meshes_of
+from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_fields
 from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.systems.colliders.collide import bounce_particle, project_particles
 from shinari.systems.colliders.contact_list import ContactList
@@ -39,6 +40,9 @@ from shinari.systems.colliders.detection import (
     sum_squares,
 )
 from shinari.systems.colliders.elements import bounce_element, elements_of, project_elements
+from shinari.systems.colliders.mesh_elements import MeshElements
+from shinari.systems.colliders.mesh_features import mesh_features
+from shinari.systems.colliders.mesh_particles import Looks, forget_look, project_mesh_particle
 from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
 from shinari.systems.colliders.rolling import project_turning_particles
 
@@ -57,6 +61,7 @@ class ColliderContacts(System):
         pose_table: Their poses at both ends of the substep.
         particle_list: Contacts of particles.
         element_list: Contacts of triangles and segments, or None.
+        mesh_elements: Of these the contacts with meshes, or None.
     """
 
     order = 12
@@ -104,19 +109,39 @@ class ColliderContacts(System):
         self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // CHUNK))
         self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
         self._weight = float(np.linalg.norm(model.gravity))
-        meshes = len(self.fields) > 0
         points = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
         self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
         self._spins: Spins | None = spins_of(scene, model, state)
-        project = project_particles if self._spins is None else project_turning_particles
-        self._push = [for_kinds(project(meshes), kinds)]
+        self._looks = Looks.zeros(0, precision)
+        self._push: list[tuple[Kernel, ContactList, tuple[Record, ...]]] = []
+        if self._spins is not None:
+            self._add(project_turning_particles(len(self.fields) > 0), self.particle_list, self._spins)
+        else:
+            if not all(is_mesh(kind) for kind in kinds):
+                self._add(project_particles(), self.particle_list)
+            if len(self.fields) > 0:
+                self._add(project_mesh_particle, self.particle_list, self._looks)
         self.element_list: ContactList | None = None
+        self.mesh_elements: MeshElements | None = None
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
-            self._push.append(for_kinds(project_elements(meshes), kinds))
+            if not all(is_mesh(kind) for kind in kinds):
+                self._add(project_elements(), self.element_list)
+            if len(self.fields) > 0:
+                features = mesh_features(meshes_of(shapes), precision)
+                self.mesh_elements = MeshElements(self.element_list, features, precision)
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
+
+    def _add(self, kernel: Kernel, contact_list: ContactList, *more: Record) -> None:
+        """Solve a list by a kernel for the kinds of this scene, with more records of its own."""
+        self._push.append((for_kinds(kernel, self.colliders.kind), contact_list, more))
+
+    @property
+    def _solids(self) -> tuple[Colliders, Poses, MeshFields]:
+        """The colliders, their poses and the distance fields of the meshes among them."""
+        return self.colliders, self.pose_table, self.fields
 
     @property
     def detections(self) -> int:
@@ -156,6 +181,8 @@ class ColliderContacts(System):
         p.serial(start_search, self._search, AHEAD)
         for each in self._lists:
             each.record_forget(p)
+        if self.mesh_elements is not None:
+            self.mesh_elements.record_begin(p)
 
     def record_detect(self, p: Program) -> None:
         """A substep begins: poses at both of its ends."""
@@ -170,13 +197,18 @@ class ColliderContacts(System):
         settings = self._settings
         h, speed = settings.substep, settings.depenetration_speed if first else 0.0
         self.record_lists(p)
-        for each, normal_correction in zip(self._lists, self._push, strict=True):
-            solids = self.colliders, self.pose_table, self.fields
-            moved = self._particles, self._contact_particles
-            if self._spins is not None and each is self.particle_list:
-                moved = *moved, self._spins
-            arguments = each.items, each.contacts, *solids, *moved, h, speed, first
-            p.launch(normal_correction, *arguments, colours=each.colours.start, grain=FEW)
+        solids, moving = self._solids, (self._particles, self._contact_particles)
+        if self.mesh_elements is not None:
+            if first:
+                p.copy(1, (self._search.refresh, 0))
+            with p.when((self._search.refresh, 0)):
+                self.mesh_elements.record_refresh(p, solids, moving, h)
+                p.copy(0, (self._search.refresh, 0))
+        for kernel, each, more in self._push:
+            arguments = each.items, each.contacts, *solids, *moving, *more, h, speed, first
+            p.launch(kernel, *arguments, colours=each.colours.start, grain=FEW)
+        if self.mesh_elements is not None:
+            self.mesh_elements.record_project(p, solids, moving, h, speed)
 
     def record_lists(self, p: Program) -> None:
         """List the colliders near particles and elements anew where a particle has left its margin."""
@@ -201,6 +233,13 @@ class ColliderContacts(System):
             p.launch(mark_element, self.element_list.marks, elements, *solids, h, count=len(elements))
         for each in self._lists:
             each.record_renew(p)
+        if len(self.fields) > 0:
+            count = self.particle_list.counts.contacts, 0
+            p.require(self._looks, count)
+            p.launch(forget_look, self._looks, count=count, grain=4096)
+        if self.mesh_elements is not None:
+            self.mesh_elements.record_forget(p)
+            p.copy(1, (self._search.refresh, 0))
         p.serial(finish_search, self._search)
 
     def record_restitution(self, p: Program) -> None:

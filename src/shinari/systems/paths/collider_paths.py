@@ -12,7 +12,7 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, to_local
-from shinari.maths.vec3 import ONE, ZERO, dot, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, scale, sub
 from shinari.model.particles import Particles
 from shinari.model.system_model import BoundSystems
 from shinari.scene.objects import Collider
@@ -20,7 +20,7 @@ from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.cylinder import Cylinder
-from shinari.shapes.kernels.all_distances import distances
+from shinari.shapes.kernels.all_distances import distances, is_mesh, mesh_distance
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_UNBOUNDED
@@ -35,15 +35,19 @@ from shinari.systems.colliders.elements import (
     vertex_weights,
     vertices,
 )
-from shinari.systems.colliders.records import Colliders, Contacts, Items, Poses
+from shinari.systems.colliders.mesh_features import MeshFeatures
+from shinari.systems.colliders.mesh_patches import Pairs, Patches, distance_of_patch, is_far
+from shinari.systems.colliders.records import Colliders, Contacts, Elements, Items, Poses
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.paths.certifier import Certificate
-from shinari.systems.paths.impact import along, impact_time, least_distance
+from shinari.systems.paths.impact import KEPT, along, impact_time, least_distance
 from shinari.systems.paths.records import Begins, ItemPaths, PathState, Zones
 from shinari.systems.paths.zones import join
 
 # Displacements shorter than this part of the least radius and of the thinnest collider need no certificate.
 SHORT = 0.3
+# Steps along a path that may be found safe.
+ADVANCES = 8
 # A triangle may enter a collider by this part of its thickness on its path.
 DEPTH = 0.25
 
@@ -92,8 +96,16 @@ class ColliderPaths:
 
     def record_times(self, p: Program) -> None:
         """Record that the times of impact are found."""
+        c, each, colliders, count = self._certificate, self._list, self._colliders, self._list.counts
         with p.when((self._gate.open, 0)):
-            p.launch(self._find, *self._records, count=(self._list.counts.items, 0), grain=64)
+            p.launch(forget_times, self._paths, count=(count.contacts, 0))
+            if colliders.mesh_elements is not None:
+                p.launch(
+                    find_safe, self._paths, each.contacts, each.elements, colliders.colliders, c.poses,
+                    colliders.fields, *colliders.mesh_elements.records, self._particles, c.begins,
+                    count=(count.contacts, 0), grain=64
+                )  # fmt: skip
+            p.launch(self._find, *self._records, count=(count.items, 0), grain=64)
 
     def record_part(self, p: Program) -> None:
         """Record that the ends of paths that meet are pushed apart."""
@@ -151,6 +163,53 @@ def identity(zero):
     return one, zero, zero, zero, one, zero, zero, zero, one, zero, zero, zero
 
 
+@kernel
+def forget_times(m, paths: ItemPaths):
+    """No path is known to be safe."""
+    paths.time[m] = 0.0
+
+
+@kernel(fastmath=STEADY)
+def find_safe(
+    m, paths: ItemPaths, contacts: Contacts, elements: Elements, colliders: Colliders, poses: Poses,
+    fields: MeshFields, patches: Patches, pairs: Pairs, features: MeshFeatures, particles: Particles, begins: Begins
+):  # fmt: skip
+    """Advance along a path by the distance from a mesh, taken from the patch: safe when its end is reached.
+
+    Most paths of what slides on a mesh are; the others are left to `find_times`.
+    """
+    k = np.int64(contacts.solid[m])
+    if not is_mesh(colliders.kind[k]) or patches.slack[m] < ZERO:
+        return
+    i = vertices(elements.points[contacts.item[m]])
+    at = np.int64(particles.origin_index[i[0]]) * len(colliders) + k
+    starts, ends = paths_in(poses.before[at], poses.after[at], particles, begins, i)
+    length, radius = longest_path(ends, starts), least_of(begins.radius, i)
+    if length <= np.float32(SHORT) * radius or is_far(m, starts, ends, patches):
+        paths.time[m] = 1.0
+        return
+    mesh, kept, time = np.int64(colliders.size[k, 0]), KEPT * radius, ZERO * radius
+    for _ in range(ADVANCES):
+        rest = ONE - time
+        points = (
+            add(scale(starts[0], rest), scale(ends[0], time)),
+            add(scale(starts[1], rest), scale(ends[1], time)),
+            add(scale(starts[2], rest), scale(ends[2], time)),
+        )
+        free = mesh_distance(points[0], mesh, fields)[0]
+        free = min(free, mesh_distance(points[1], mesh, fields)[0])
+        free = min(free, mesh_distance(points[2], mesh, fields)[0])
+        if free > kept:
+            free = min(free, distance_of_patch(m, points, patches, pairs, features, radius))
+        free = free - kept
+        if free <= ZERO:
+            return
+        if free >= rest * length:
+            paths.time[m] = 1.0
+            return
+        time = time + free / length
+
+
 @once
 def find_times(meshes: bool) -> Kernel:
     """Kernel that finds the times of impact of an item with the colliders near it."""
@@ -165,6 +224,8 @@ def find_times(meshes: bool) -> Kernel:
         row = np.int64(particles.origin_index[i[0]]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
+            if paths.time[m] >= ONE:
+                continue
             paths.time[m] = 1.0
             if colliders.kind[k] <= LAST_UNBOUNDED:
                 continue
