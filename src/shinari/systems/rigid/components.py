@@ -22,6 +22,7 @@ class Nodes(Record):
     target = Field(np.int64, doc="where the targets of the products of its blocks start")
     matrix = Field(np.float64, (6, 6), doc="block of the diagonal, its upper triangle, then the factor")
     vector = Field(np.float64, 6, doc="right hand side, then displacement")
+    evaluated = Field(np.float64, 6, doc="displacement at which sweeps have evaluated the joints")
     residual = Field(np.float64, 6, doc="of the conjugate gradients, as the following")
     correction = Field(np.float64, 6, doc="residual divided by the factor")
     direction = Field(np.float64, 6, doc="direction of the iteration")

@@ -392,19 +392,18 @@ def apply_step(
     for j in range(components.node[c], components.node[c + 1]):
         for k in range(6):
             nodes.vector[j, k] *= t
-        move(j, nodes, frames, solver_frames)
+        move(nodes.frame[j], nodes.vector[j], frames, solver_frames)
         rotation = nodes.vector[j]
         largest = max(largest, rotation[3] * rotation[3] + rotation[4] * rotation[4] + rotation[5] * rotation[5])
     components.largest_rotation_squared[c] = largest if t == 1.0 else math.inf
 
 
 @steady
-def move(j, nodes, frames, solver_frames):
-    """Move a frame by the displacement of its node."""
-    i, g = nodes.frame[j], nodes.vector[j]
+def move(i, g, frames, solver_frames):
+    """Move a frame by a displacement."""
     frames.x[i] = add(frames.x[i], g)
     for c in range(6):
-        solver_frames.displacement[i, c] += nodes.vector[j, c]
+        solver_frames.displacement[i, c] += g[c]
     frames.q[i] = normalised(rotated_world_axes(frames.q[i], (g[3], g[4], g[5])))
 
 

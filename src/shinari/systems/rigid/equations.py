@@ -110,7 +110,7 @@ class BodyEquations:
         )
         self._sweeps = Sweeps(
             self._graph, self._elements, self._jacobian_rows, self._points, self._work, frames, self.solver_frames,
-            self.counts, len(self.joints),
+            self.counts, self.joints,
         )  # fmt: skip
         self._impacts = BodyImpacts(
             self._graph, self._elements, self._points, self._work, frames, self.solver_frames, self.counts, self.flags,
@@ -143,7 +143,7 @@ class BodyEquations:
 
     def record_start(self, p: Program) -> None:
         """Record the begin of a substep, before the prediction."""
-        self.joints.record_start(p, self._frames)
+        self.joints.record_start(p, self._frames, self.solver_frames, self._settings.substep)
         self.tendons.record_start(p, self._frames, self._settings.substep)
 
     def set_free_frames(self, free: np.ndarray) -> None:
@@ -299,7 +299,7 @@ class BodyEquations:
         p.launch(store_force, points, work, elements, components, self._frames, self._first_point, count=every)
         self.log.record_add(p, self._frames, h)
         if self._graph.may_sweep:
-            self._sweeps.record_finish(p, self.joints.values)
+            self._sweeps.record_finish(p)
         self.joints.record_settle(p, elements, self._jacobian_rows, self._frames, components, h)
         self.tendons.record_settle(p, elements, self._jacobian_rows, self._frames, components, h)
 

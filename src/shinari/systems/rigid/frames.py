@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shinari.compute import Field, Record
+from shinari.maths.function import steady
 
 
 class Frames(Record):
@@ -87,3 +88,11 @@ class Path(Record):
 
     x = Field(np.float64, 3, unit="m", doc="origin")
     q = Field(np.float64, 4, doc="unit quaternion w x y z")
+
+
+@steady
+def were_swept(a, b, frames, solver_frames):
+    """Whether sweeps have solved two frames, or the free one of them, in the last substep."""
+    free_a = frames.inverse_mass[a] > 0.0 and not frames.asleep[a]
+    free_b = frames.inverse_mass[b] > 0.0 and not frames.asleep[b]
+    return (solver_frames.swept[a] or not free_a) and (solver_frames.swept[b] or not free_b)

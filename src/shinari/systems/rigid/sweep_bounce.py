@@ -40,7 +40,7 @@ def bounce_by_sweeps(
     h2, first_point = h * h, joints + len(jacobian_rows)
     begin, end = components.element[c], components.element[c + 1]
     for j in range(components.node[c], components.node[c + 1]):
-        nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        nodes.vector[j] = nodes.evaluated[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(begin, end):
         e = elements.order[s]
         elements.accumulated[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

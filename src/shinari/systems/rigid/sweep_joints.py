@@ -3,12 +3,24 @@
 A force on a node changes its displacement at once, so that the next element finds the changed displacement
 (Gauss-Seidel). Forces are accumulated within a substep. They are not carried to the next one: with a few sweeps over
 stiff rows they would be an integrator, and a hanging chain of four links gained energy without end.
+
+Between the sweeps forward and backward and the next ones joints are evaluated at the poses that were found: errors of
+jammed joints are large, and the rotations that a few sweeps find for them are, too.
 """
 
+import numpy as np
+
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.direct import jacobian_row_displacement, relative_displacement, row_of
+from shinari.systems.rigid.elements import Elements
+from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import symmetric_times
+from shinari.systems.rigid.joints.evaluate import write_element
+from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.points import halves
 
 NONE = (0.0, 0.0, 0.0)
@@ -59,11 +71,36 @@ def compliance_column(a, b, ra, rb, n, inverse_mass, inverse_inertia):
 
 
 @steady
+def displacement_since(e, elements, nodes):
+    """The relative displacement d and phi of an element since joints were evaluated."""
+    now, then = relative_displacement(e, elements, nodes.vector), relative_displacement(e, elements, nodes.evaluated)
+    return now[0] - then[0], now[1] - then[1], now[2] - then[2], now[3] - then[3], now[4] - then[4], now[5] - then[5]
+
+
+@kernel(fastmath=STEADY)
+def write_swept_displacement(j, elements: Elements, components: Components, nodes: Nodes):
+    """Write the displacement of a swept joint since it was evaluated."""
+    component = elements.component[j]
+    if component >= 0 and components.direct[component] == 0:
+        elements.displacement[j] = displacement_since(j, elements, nodes)
+
+
+@kernel(fastmath=STEADY)
+def evaluate_swept(
+    j, joints: JointData, values: JointValues, elements: Elements, components: Components, frames: Frames, h: np.float64
+):
+    """Evaluate a swept joint at the poses that the sweeps have found."""
+    component = elements.component[j]
+    if component >= 0 and components.direct[component] == 0:
+        write_element(j, joints, values, elements, frames, 0, h)
+
+
+@steady
 def sweep_anchor(e, elements, frames, nodes, h2):
     """Solve the anchor of a joint."""
     a, b = elements.frames[e]
     ra, rb = halves(elements.arms[e])
-    d, _ = halves(relative_displacement(e, elements, nodes.vector))
+    d, _ = halves(displacement_since(e, elements, nodes))
     mass, inertia = frames.inverse_mass, frames.inverse_inertia
     x = compliance_column(a, b, ra, rb, (h2, 0.0, 0.0), mass, inertia)
     y = compliance_column(a, b, ra, rb, (0.0, h2, 0.0), mass, inertia)
@@ -76,7 +113,7 @@ def sweep_anchor(e, elements, frames, nodes, h2):
 def sweep_rotation(e, elements, frames, nodes, h2):
     """Solve the rotation of a joint."""
     a, b = elements.frames[e]
-    _, phi = halves(relative_displacement(e, elements, nodes.vector))
+    _, phi = halves(displacement_since(e, elements, nodes))
     inertia = frames.inverse_inertia
     x = add(symmetric_times(inertia, a, (h2, 0.0, 0.0)), symmetric_times(inertia, b, (h2, 0.0, 0.0)))
     y = add(symmetric_times(inertia, a, (0.0, h2, 0.0)), symmetric_times(inertia, b, (0.0, h2, 0.0)))

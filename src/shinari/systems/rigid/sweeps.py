@@ -20,14 +20,21 @@ from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.direct import move, relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
-from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.frames import Frames, SolverFrames, were_swept
 from shinari.systems.rigid.graph import Graph
-from shinari.systems.rigid.integration import is_free
+from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.points import advance_point, halves
 from shinari.systems.rigid.progress import Counts
 from shinari.systems.rigid.sweep_groups import ColouredGroups, SweepOrder
-from shinari.systems.rigid.sweep_joints import NONE, sweep_anchor, sweep_jacobian_row, sweep_rotation
+from shinari.systems.rigid.sweep_joints import (
+    NONE,
+    evaluate_swept,
+    sweep_anchor,
+    sweep_jacobian_row,
+    sweep_rotation,
+    write_swept_displacement,
+)
 from shinari.systems.rigid.sweep_rows import LEAVES, SWEEPS, SweepRows, write_sweep_rows
 
 # Groups that a thread takes at once.
@@ -73,17 +80,11 @@ def start_sweep_node(j, nodes: Nodes, components: Components, frames: Frames, so
     i, h2 = nodes.frame[j], h * h
     m, inertia = solver_frames.displacement[i], frames.inverse_inertia[i]
     nodes.vector[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
+    nodes.evaluated[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     nodes.mobility[j] = (
         h2 * inertia[0], h2 * inertia[1], h2 * inertia[2], h2 * inertia[3], h2 * inertia[4], h2 * inertia[5],
         h2 * frames.inverse_mass[i],
     )  # fmt: skip
-
-
-@steady
-def was_swept(e, elements, frames, solver_frames):
-    """Whether sweeps have solved the free frames of an element in the last substep."""
-    a, b = elements.frames[e]
-    return (solver_frames.swept[a] or not is_free(frames, a)) and (solver_frames.swept[b] or not is_free(frames, b))
 
 
 @kernel(fastmath=STEADY)
@@ -108,7 +109,7 @@ def start_sweep_group(
     elif e < joints + len(jacobian_rows):
         jacobian_rows.accumulated[e - joints] = 0.0
     else:
-        r, warm = groups.row[g], was_swept(e, elements, frames, solver_frames)
+        r, warm = groups.row[g], were_swept(elements.frames[e, 0], elements.frames[e, 1], frames, solver_frames)
         a, b = rows.nodes[r]
         x, y, own, other = nodes.vector[a], nodes.vector[b], nodes.mobility[a], nodes.mobility[b]
         for k in range(r, r + groups.count[g]):
@@ -260,9 +261,12 @@ def finish_point(k, first_point, rows, elements, points, work, nodes):
 
 @kernel(fastmath=STEADY)
 def move_sweep_node(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
-    """Move the frame of a node by its displacement."""
+    """Move the frame of a node by its displacement since joints were evaluated."""
     if components.direct[nodes.component[j]] == 0:
-        move(j, nodes, frames, solver_frames)
+        g, done = nodes.vector[j], nodes.evaluated[j]
+        step = g[0] - done[0], g[1] - done[1], g[2] - done[2], g[3] - done[3], g[4] - done[4], g[5] - done[5]
+        move(nodes.frame[j], step, frames, solver_frames)
+        nodes.evaluated[j] = g
 
 
 @kernel
@@ -291,7 +295,7 @@ class Sweeps:
         frames: The frames.
         solver_frames: Their work values.
         counts: Numbers of elements, nodes and components.
-        joints: Number of joints.
+        joints: The joints.
     """
 
     def __init__(
@@ -304,9 +308,10 @@ class Sweeps:
         frames: Frames,
         solver_frames: SolverFrames,
         counts: Counts,
-        joints: int,
+        joints: Joints,
     ) -> None:
-        self._graph, self._elements, self._jacobian_rows, self._joints = graph, elements, jacobian_rows, joints
+        self._graph, self._elements, self._jacobian_rows = graph, elements, jacobian_rows
+        self._joints, self._data, self._values = len(joints), joints.data, joints.values
         self._points, self._work, self._frames, self._solver_frames = points, work, frames, solver_frames
         self._counts, self._order, self._rows = counts, SweepOrder(counts), SweepRows.zeros(0)
 
@@ -324,18 +329,34 @@ class Sweeps:
         records = groups, rows, elements, jacobian_rows, frames, solver_frames, nodes, joints
         self._record_colours(p, start_sweep_group, records, backward=False)
         records = groups, rows, elements, jacobian_rows, frames, nodes, joints, h
-        with p.loop(SWEEPS // 2):
-            self._record_colours(p, sweep_group, records, backward=False)
-            self._record_colours(p, sweep_group, records, backward=True)
+        self._record_pair(p, records)
+        with p.loop(SWEEPS // 2 - 1):
+            if joints:
+                self._record_evaluate(p, h)
+            self._record_pair(p, records)
         records = groups, rows, elements, jacobian_rows, self._points, self._work, nodes
         p.launch(finish_sweep_group, *records, joints, count=each, grain=GRAIN)
         p.launch(move_sweep_node, nodes, components, frames, solver_frames, count=every)
 
-    def record_finish(self, p: Program, values: JointValues) -> None:
+    def record_finish(self, p: Program) -> None:
         """Record which frames and joints were solved by sweeps, at the end of a substep."""
         components = self._graph.components
         p.launch(mark_swept, self._solver_frames, self._graph.nodes, components, count=len(self._solver_frames))
-        p.launch(mark_swept_joint, values, self._elements, components, count=self._joints)
+        p.launch(mark_swept_joint, self._values, self._elements, components, count=self._joints)
+
+    def _record_pair(self, p: Program, records: tuple) -> None:
+        """Record a sweep forward and one backward."""
+        self._record_colours(p, sweep_group, records, backward=False)
+        self._record_colours(p, sweep_group, records, backward=True)
+
+    def _record_evaluate(self, p: Program, h: float) -> None:
+        """Record the move of the bodies, and the evaluation of the joints there."""
+        elements, components, nodes, count = self._elements, self._graph.components, self._graph.nodes, self._joints
+        p.launch(write_swept_displacement, elements, components, nodes, count=count, grain=GRAIN)
+        records = nodes, components, self._frames, self._solver_frames
+        p.launch(move_sweep_node, *records, count=(self._counts.nodes, 0))
+        records = self._data, self._values, elements, components, self._frames
+        p.launch(evaluate_swept, *records, h, count=count, grain=GRAIN)
 
     def _record_colours(self, p: Program, kernel: Any, records: tuple, backward: bool) -> None:
         for cells, alone in self._order.colours(backward):

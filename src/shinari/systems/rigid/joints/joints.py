@@ -12,8 +12,9 @@ from shinari.scene.body import Drive, Joint
 from shinari.scene.motors import Motor
 from shinari.systems.rigid.components import Components
 from shinari.systems.rigid.elements import Elements, JacobianRows
-from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.joints.driving import motor_of, set_motor
+from shinari.systems.rigid.joints.easing import EASE, EASE_TURN, ease_limits
 from shinari.systems.rigid.joints.energy import bind_values, joint_data, servo_energy
 from shinari.systems.rigid.joints.evaluate import evaluate_again, evaluate_joint, restore_joint
 from shinari.systems.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_row, settle_gear
@@ -120,6 +121,7 @@ class Joints:
             or (table.numbers[:, DRY_FRICTION] > 0.0).any()
             or self.driven.any()
         )
+        self._limited = bool((table.codes[:, FLAGS] & HAS_LIMITS).any())
         self._rotors = bool((table.numbers[:, ROTOR] > 0.0).any())
         self._breakable = bool(np.isfinite(table.strengths).any())
 
@@ -148,8 +150,11 @@ class Joints:
         """A step begins."""
         p.launch(start_joint, self.data, self.values, frames, self.phase, count=len(self), grain=64)
 
-    def record_start(self, p: Program, frames: Frames) -> None:
+    def record_start(self, p: Program, frames: Frames, solver_frames: SolverFrames, h: float) -> None:
         """A substep begins, before the prediction."""
+        if self._limited:
+            records = self.data, self.values, frames, solver_frames
+            p.launch(ease_limits, *records, EASE * h, EASE_TURN * h, count=len(self), grain=64)
         if self._rotors:
             p.launch(find_rate, self.data, self.values, frames, count=len(self), grain=64)
 

@@ -75,14 +75,14 @@ def store_row(rows, j, slot, force, stiffness):
 
 
 @steady
-def limit(j, slot, numbers, least, rows, k, value, after, first):
+def limit(j, slot, numbers, least, rows, k, value, after, first, excess):
     """Force and stiffness of the limits whose bounds are in columns `least` and the next; they are stored.
 
-    `after` is the force of the limits after the last solution.
+    `after` is the force of the limits after the last solution, `excess` what may stay below (negative) or beyond them.
     """
     force, stiffness, side = bounded(
-        k, value, numbers[j, least], numbers[j, least + 1], numbers[j, LIMIT_COMPLIANCE],
-        rows[j, ACTIVE + slot - TRAVEL], after, first,
+        k, value, numbers[j, least] + min(excess, 0.0), numbers[j, least + 1] + max(excess, 0.0),
+        numbers[j, LIMIT_COMPLIANCE], rows[j, ACTIVE + slot - TRAVEL], after, first,
     )  # fmt: skip
     store_row(rows, j, slot, force, stiffness)
     rows[j, ACTIVE + slot - TRAVEL] = side
@@ -186,16 +186,16 @@ def act_freely(j, joints, values, coordinate, displacement, k, after, h, first):
 @steady
 def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
     """Limits along and about the axis, and what acts freely: force and stiffness along x, moment and one about x."""
-    codes, numbers, rows = joints.codes, joints.numbers, values.rows
+    codes, numbers, rows, excess = joints.codes, joints.numbers, values.rows, values.excess
     flags = codes[j, FLAGS]
     along, stiff, about, against = 0.0, 0.0, 0.0, 0.0
     angle = 0.0
     if flags & (HAS_TWIST | HAS_ANGLE):
         angle = nearest_turn(twist_of(p), values.angles[j])
     if flags & HAS_TRAVEL:
-        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after[0], first)
+        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after[0], first, excess[j, 0])
     if flags & HAS_TWIST and codes[j, KIND] != BALL:
-        about, against = limit(j, TWIST, numbers, LEAST_TWIST, rows, kt, angle, after[1], first)
+        about, against = limit(j, TWIST, numbers, LEAST_TWIST, rows, kt, angle, after[1], first, excess[j, 1])
     if flags & HAS_AXIS or values.motors[j, MOTOR_KIND] != NO_MOTOR:
         slides = codes[j, KIND] == SLIDER
         coordinate, displacement = (travel, past[0][0]) if slides else (angle, past[1][0])
@@ -206,7 +206,7 @@ def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
 
 
 @steady
-def act_on_ball(j, codes, numbers, rows, angles, axes, p, kt, after, first):
+def act_on_ball(j, codes, numbers, rows, angles, excess, axes, p, kt, after, first):
     """Limits of swing and twist: moment and stiffness in the world."""
     flags = codes[j, FLAGS]
     moment, against = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -215,7 +215,7 @@ def act_on_ball(j, codes, numbers, rows, angles, axes, p, kt, after, first):
     cosine = math.cos(swing)
     set_vector_at(rows, j, ACROSS, across)
     if flags & HAS_SWING:
-        f, s = limit(j, SWING, numbers, LEAST_SWING, rows, kt, swing, after[2], first)
+        f, s = limit(j, SWING, numbers, LEAST_SWING, rows, kt, swing, after[2], first, excess[j, 2])
         moment, against = add(moment, scale(across, f)), plus(against, outer(across, s))
     if flags & HAS_TWIST:
         # the twist changes by (a + b) . phi / (1 + a . b), with the axes a and b: 1 along b, tan(swing / 2) sideways
@@ -224,7 +224,7 @@ def act_on_ball(j, codes, numbers, rows, angles, axes, p, kt, after, first):
         about = add(axes[0], add(scale(axes[1], tangent * z), scale(axes[2], -tangent * y)))
         k = kt * 0.5 * (1.0 + cosine)
         angle = nearest_turn(twist_of(p), angles[j])
-        f, s = limit(j, TWIST, numbers, LEAST_TWIST, rows, k, angle, after[1], first)
+        f, s = limit(j, TWIST, numbers, LEAST_TWIST, rows, k, angle, after[1], first, excess[j, 1])
         if not some:
             f, s = 0.0, 0.0
             store_row(rows, j, TWIST, f, s)
@@ -288,7 +288,7 @@ def restrain_joint(j, joints, values, elements, frames, h, first, after):
     turning = from_axes(axes, (moment[0] + t, moment[1], moment[2]))
     turn_stiffness = along_axes(axes, (against[0] + r, against[1], against[2]))
     if codes[j, KIND] == BALL:
-        t, r = act_on_ball(j, codes, numbers, rows, values.angles, axes, p, kt, after, first)
+        t, r = act_on_ball(j, codes, numbers, rows, values.angles, values.excess, axes, p, kt, after, first)
         turning, turn_stiffness = add(turning, t), plus(turn_stiffness, r)
     pushing = from_axes(axes, (force[0] + f, force[1], force[2]))
     add_to_element(
@@ -305,7 +305,7 @@ def restrain_distance(j, joints, values, elements, frames, h, first, after):
     k = JOINT_STIFFNESS / (h * h) * numbers[j, POINT_MASS]
     f, s = 0.0, 0.0
     if codes[j, FLAGS] & HAS_TRAVEL:
-        f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, after[0], first)
+        f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, after[0], first, values.excess[j, 0])
     if codes[j, FLAGS] & HAS_PAST:
         old, _, _ = anchor_offset(codes, numbers, j, frames.x0, frames.q0)
         _, before = direction_and_length(old)

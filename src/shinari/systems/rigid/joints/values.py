@@ -40,6 +40,12 @@ class JointValues(Record):
         np.float64, unit="rad/s or m/s", doc="of a rotor: its speed in the substep less that after it", saved=True
     )
     rate = Field(np.float64, unit="rad/s or m/s", doc="speed of a joint with a rotor at the start of the substep")
+    excess = Field(
+        np.float64,
+        3,
+        unit="m, rad, rad",
+        doc="how far travel, twist and swing may stay beyond limits, see `easing`",
+    )
     old_rows = Field(np.float64, ROWS, doc="rows before the last evaluation")
     old_force = Field(np.float64, 6, doc="force of the element before the last evaluation")
     old_stiffness = Field(np.float64, 12, doc="stiffness of the element before the last evaluation")

@@ -71,7 +71,7 @@ def pull(t, tendons, values, solved, h, first):
     )  # fmt: skip
     force, stiffness = act_freely(t, tendons, values, length, displacement, k, after, h, first)
     if flags & HAS_TRAVEL:
-        f, s = limit(t, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, travel, first)
+        f, s = limit(t, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, travel, first, 0.0)
         force, stiffness = force + f, stiffness + s
     if flags & IS_HELD:
         f, s = held(k, length - numbers[t, REST], numbers[t, COMPLIANCE])
