@@ -149,7 +149,7 @@ def test_failures_are_rows_with_their_message(tmp_path, monkeypatch):
 
 
 def test_a_member_that_takes_too_long_says_how_far_it_came(tmp_path):
-    study = throw(tmp_path, [0.0], simulation={"dt": 1e-5}, time_limit=0.2)
+    study = throw(tmp_path, [0.0], simulation={"dt": 1e-6}, time_limit=0.2)
     assert study.counts()["timed out"] == 1
     assert "the time limit was reached at t = 0.0" in study.failed()[0]["message"]
 

@@ -63,7 +63,7 @@ FAST = np.float32(0.1)
 # in a pass where a pair has slid by so much.
 STILL = SLID = np.float32(0.02)
 
-Solids = tuple[Colliders, Poses, MeshFields]
+MeshArguments = tuple[Colliders, Poses, MeshFields]
 Moving = tuple[Particles, ContactParticles]
 
 
@@ -99,7 +99,7 @@ class MeshElements:
         p.require(self.patches, total)
         p.launch(forget_patch, self.patches, count=total)
 
-    def record_refresh(self, p: Program, solids: Solids, moving: Moving, h: float) -> None:
+    def record_refresh(self, p: Program, solids: MeshArguments, moving: Moving, h: float) -> None:
         """Take the pairs that may touch in the substep, and look for patches that are not known any more."""
         colliders, poses, fields = solids
         total, counts, contacts = (self._list.counts.contacts, 0), self._counts, self._list.contacts
@@ -116,7 +116,7 @@ class MeshElements:
         p.launch(fill_patch, *near, *found, count=total, grain=64)
         p.launch(take_new_patch, *records, h, count=total, grain=64)
 
-    def record_project(self, p: Program, solids: Solids, moving: Moving, h: float, speed: float) -> None:
+    def record_project(self, p: Program, solids: MeshArguments, moving: Moving, h: float, speed: float) -> None:
         """Solve all pairs once."""
         records = self._list.items, self._list.contacts, self.patches, self.pairs, self._features
         colliders, poses, _ = solids
