@@ -87,7 +87,7 @@ class Report:
 def collected(everything: bool) -> list[tuple[Any, type]]:
     """Kernels of the cases of the benchmark, or of all scenes of the tests."""
     from shinari.compute.cuda import api
-    from shinari.compute.cuda.unroll import STEERING
+    from shinari.compute.cuda.placed import STEERING
 
     collector = Collector()
     api.device = lambda: collector  # type: ignore[assignment]

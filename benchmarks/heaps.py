@@ -7,6 +7,7 @@ with the reason.
 """
 
 import argparse
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -84,8 +85,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--seconds", type=float, help="simulated time, in place of that of each scene")
     parser.add_argument("--boxes", type=int, default=100_000, help="of fall")
+    parser.add_argument(
+        "--processor", action="store_true", help="time of the processor, on a machine that is not quiet"
+    )
     parser.add_argument("--awake", action="store_true", help="only with everything awake")
     arguments = parser.parse_args()
+    if arguments.processor:
+        os.environ["PROCESSOR_TIME"] = "1"
     known = CASES | {"fall": lambda: fall(arguments.boxes)}
     if unknown := [name for name in arguments.cases if name not in known]:
         parser.error(f"unknown cases: {', '.join(unknown)}; expected some of {', '.join(known)}")

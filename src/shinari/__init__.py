@@ -29,6 +29,7 @@ from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.geometry.motion import Keyframes, Oscillation
 from shinari.geometry.rotations import rotation
 from shinari.scene.actuator import ActuatorLaw, Muscle
+from shinari.scene.controllers import DCMotor, PIDControl
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.lump_material import LumpMaterial
@@ -38,7 +39,7 @@ from shinari.scene.motors import ForceMotor, Servo, VelocityMotor
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.sewing import ElasticBand, Fold, Seam
 from shinari.scene.soft_material import SoftMaterial
-from shinari.scene.tendon import Pulley, Via, Wrap
+from shinari.scene.tendon import Crank, Pulley, Thrust, Via, Wrap
 from shinari.scene.wind import Gusts
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
@@ -106,7 +107,9 @@ __all__ = [
     "Cone",
     "ContactWarning",
     "ConvexHull",
+    "Crank",
     "Cylinder",
+    "DCMotor",
     "DeviceError",
     "DivergenceError",
     "ElasticBand",
@@ -132,6 +135,7 @@ __all__ = [
     "Muscle",
     "Oscillation",
     "OverconstrainedWarning",
+    "PIDControl",
     "Pattern",
     "Plane",
     "Pulley",
@@ -152,6 +156,7 @@ __all__ = [
     "Study",
     "SweepError",
     "TetrahedraWarning",
+    "Thrust",
     "VelocityMotor",
     "Via",
     "Worlds",

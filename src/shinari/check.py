@@ -409,6 +409,8 @@ _TELL = _Short()
 
 def short(value: Any) -> str:
     """A value as one short line for a message; an array by its type and shape."""
+    if isinstance(value, np.generic):
+        value = value.item()  # 0, not np.int64(0)
     try:
         text = " ".join(_TELL.repr(value).split())
     except Exception:  # an object of which no text can be made

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from shinari.compute import Field, Program, Record, kernel
-from shinari.compute.scan import CHUNK, Offsets, Scan
+from shinari.compute.scan import Offsets, Scan
+
+CHUNK = Program.scan_chunk
 
 SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK + 17]
 

@@ -7,7 +7,7 @@ import ctypes
 
 import numpy as np
 
-from shinari.compute.cuda.unroll import STEERING
+from shinari.compute.cuda.placed import STEERING
 from shinari.compute.cuda.words import load_word
 from shinari.compute.object_files import load
 from shinari.compute.program import ENTRY
@@ -55,10 +55,21 @@ class HostDevice:
         return [each if each[0] in STEERING else ENTRY(each[0].native(each[1]).address) for each in kernels]
 
     def play(self, key, launches):
-        for entry, _, _, (control, gate, table, begin, end) in launches:
-            if load_word(control) == 0 and load_word(gate) != 0:
-                if isinstance(entry, tuple):
-                    arguments = memory_at(table, 8 * len(entry[0].parameters)).view(np.int64)
-                    entry[0].python_function(0, *arguments.tolist())
-                elif load_word(begin) < load_word(end):
-                    entry(table, load_word(begin), load_word(end))
+        for entry, _, _, arguments in launches:
+            *row, table, count = arguments
+            if count == 0:
+                run(entry, row)
+                continue
+            for row in memory_at(table, 40 * count).view(np.int64).reshape(count, 5).tolist():
+                run(entry, row)
+
+
+def run(entry, row):
+    """Run an entry with the addresses of a launch, for one world."""
+    control, gate, table, begin, end = row
+    if load_word(control) == 0 and load_word(gate) != 0:
+        if isinstance(entry, tuple):
+            arguments = memory_at(table, 8 * len(entry[0].parameters)).view(np.int64)
+            entry[0].python_function(0, *arguments.tolist())
+        elif load_word(begin) < load_word(end):
+            entry(table, load_word(begin), load_word(end))

@@ -57,7 +57,7 @@ def device(**failing):
     return DriverDevice(Driver(api)), api
 
 
-LAUNCHES = [("entry", 2, 128, (1, 2, 3, 4, 5))] * 3
+LAUNCHES = [("entry", (2, 1), (128, 1), (1, 2, 3, 4, 5))] * 3
 
 
 def test_same_launches_become_one_graph() -> None:
@@ -142,10 +142,10 @@ def test_launches_pass_the_addresses_of_their_arguments() -> None:
     seen = []
     api.returned["cuLaunchKernel"] = None
     there._driver.call = lambda name, *arguments: seen.append((name, arguments))
-    there.launch("entry", 7, 128, (10, 20))
+    there.launch("entry", (7, 3), (32, 4), (10, 20))
     name, arguments = seen[-1]
     assert name == "cuLaunchKernel"
-    assert arguments[:8] == ("entry", 7, 1, 1, 128, 1, 1, 0)
+    assert arguments[:8] == ("entry", 7, 3, 1, 32, 4, 1, 0)
 
 
 def test_no_device_is_told(monkeypatch) -> None:

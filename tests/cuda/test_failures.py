@@ -120,3 +120,42 @@ def test_what_lasts_is_kept_on_the_device(device) -> None:
     copied = memory.copied[1]
     simulation.step(2)
     assert memory.copied[1] == copied
+
+
+def two_worlds() -> list[sn.Worlds]:
+    """Worlds on the host and on the device, in which a rope hangs under gravities of its own."""
+    scene = sn.Scene()
+    scene.add_rope(np.array([[0.1 * k, 0, 0] for k in range(5)])).pin([0])
+    vary = {"gravity": [(0, -9.81, 0), (0, -1.62, 0)]}
+    return [sn.Worlds(scene, 2, vary=vary, substeps=2, device=each) for each in ("cpu", "cuda")]
+
+
+def test_worlds_keep_the_last_states_on_the_host_when_a_device_fails(device, monkeypatch) -> None:
+    monkeypatch.setattr(device_state, "KEEP_EVERY", 0.0)
+    host, worlds = two_worlds()
+    for each in (host, worlds):
+        each.step(2)
+        each.step(mask=[1])
+    # they are copied when steps begin
+    worlds.step(mask=[0])
+    device.lost = True
+    for _ in range(2):
+        with pytest.raises(sn.DeviceError, match=r"worlds: step: .*(ILLEGAL_ADDRESS|failed before)") as told:
+            worlds.step()
+        assert "The states are those of frames 2 to 3" in str(told.value)
+    assert np.array_equal(worlds.state.positions, host.state.positions)
+    assert np.array_equal(worlds.times, host.times)
+
+
+def test_worlds_without_memory_on_the_device_keep_their_states(device) -> None:
+    """Also where it is missing for all of them: they go on when there is memory again."""
+    host, worlds = two_worlds()
+    before = worlds.state.positions.copy()
+    device.full = True
+    with pytest.raises(sn.MemoryLimitError):
+        worlds.step(3)
+    assert np.array_equal(worlds.state.positions, before)
+    device.full = False
+    for each in (host, worlds):
+        each.step(3)
+    assert np.array_equal(worlds.state.positions, host.state.positions)

@@ -239,6 +239,8 @@ _OTHERS = {
     "Keyframes": {"times": [0.0, 1.0], "positions": np.zeros((2, 3)), "rotations": np.eye(4)[[0, 0]]},
     "Oscillation": {"centre": (0.0, 0.0, 0.0), "amplitude": (1.0, 0.0, 0.0), "frequency": 1.0},
     "ActuatorLaw": {"gain": 1.0, "dynamics": "filter"},
+    "PIDControl": {"stiffness": 10.0, "inputs": ("position", "force")},
+    "DCMotor": {"resistance": 2.0, "constant": 0.1, "cogging": (0.1, 8.0, 0.0)},
     "Muscle": {"peak_force": 10.0, "lengths": (0.1, 0.4)},
     "ForceMotor": {"force": 1.0},
     "Servo": {"target": 1.0},
@@ -296,6 +298,8 @@ free(sn.Seam, first=[0, 1], second=[2, 3])
 free(sn.Via, body=None, place=(0.0, 0.0, 0.0))
 free(sn.Wrap, body=None, radius=0.1, position=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0))
 free(sn.Pulley, divisor=2.0)
+free(sn.Thrust, body=None, place=(0.0, 0.0, 0.0), force=(1.0, 0.0, 0.0), moment=(0.0, 0.0, 1.0), base=None)
+free(sn.Crank, body=None, place=(0.0, 0.0, 0.0), slider=sn.Via(None, (0.0, 0.0, 0.0)), axis=(0.0, 0.0, 1.0), rod=1.0)
 free(sn.Medium, density=1.2, viscosity=1.8e-5)
 free(sn.Fold, vertices=[0, 1], angle=0.1)
 free(sn.ElasticBand, vertices=[0, 1])
@@ -436,6 +440,10 @@ method(sn.Scene, "add_tendon", hinged, "path", path=[sn.Via(None, (9.0, 9.0, 0.0
 method(
     sn.Scene, "add_tendon", hinged, "actuator", joints={"hinge_a": 1.0}, actuator=sn.ActuatorLaw(2.0, dynamics="filter")
 )
+method(
+    sn.Scene, "add_tendon", hinged, "levers", levers=[sn.Thrust("a", (0.0, 0.0, 0.0), moment=(0.0, 1.0, 0.0))],
+    actuator=sn.DCMotor(1.0, 0.1)
+)  # fmt: skip
 method(sn.Scene, "pin", chain, particles=[0, 1])
 method(sn.Scene, "__getitem__", chain, name="dust")
 
@@ -510,6 +518,13 @@ def worlds_of(scene: Callable[[], sn.Scene]) -> Callable[[], sn.Worlds]:
     return lambda: sn.Worlds(scene(), 2, substeps=2, threads=1)
 
 
+def muscled() -> sn.Scene:
+    """A muscle on a hinge."""
+    scene = hinged()
+    scene.add_tendon(joints={"hinge_a": 1.0}, actuator=sn.Muscle(10.0, (-1.0, 1.0)), name="muscle")
+    return scene
+
+
 WORLDS, DRIVEN = worlds_of(solids), worlds_of(bodies)
 _add("Worlds", lambda: None, lambda _, **given: sn.Worlds(**given),
      lambda _: {"scene": chain(), "count": 2, "vary": {"dust.mass": [1.0, 2.0]}, "threads": 1, "on_divergence": "hold",
@@ -522,6 +537,7 @@ for _name in ("positions", "velocities"):
     method(sn.Worlds, _name, WORLDS, handle=named("cloth"))
 method(sn.Worlds, "world", worlds_of(chain), index=1)
 method(sn.Worlds, "drive", DRIVEN, joint=named("hinge"), motors=[1.0, 2.0], mask=[True, True])
+method(sn.Worlds, "command", worlds_of(muscled), tendon=named("muscle"), commands=[0.1, 0.2], mask=[True, True])
 method(sn.Worlds, "joint_coordinates", DRIVEN, joints=["hinge"])
 method(sn.Worlds, "change", WORLDS, mask=[1], gravity=(0.0, -1.0, 0.0))
 method(sn.Worlds, "change_material", WORLDS, target=named("rope"), mask=[0, 1], stretch_compliance=[1e-3, 1e-4])

@@ -110,6 +110,23 @@ def test_the_result_is_on_the_objects(blender, tmp_path):
         assert np.allclose(seen(blender, obj), before[obj.name], atol=1e-6)
 
 
+def test_vertex_groups_are_maps_of_a_cloth(blender, tmp_path):
+    cloth = sheet(blender)
+    cloth.shinari_settings.role = "cloth"
+    cloth.shinari_settings.mass_group, cloth.shinari_settings.mass_factor = "lead", 3.0
+    group = cloth.vertex_groups.new(name="lead")
+    group.add([0, 8], 1.0, "REPLACE")
+    group.add([4], 0.25, "REPLACE")
+    factors = objects.items_of(blender.context)[0].maps
+    assert list(factors) == ["mass"]
+    assert factors["mass"][[0, 1, 4, 8]] == pytest.approx([3.0, 1.0, 1.5, 3.0], rel=1e-6)
+    assert blender.ops.object.shinari_bake() == {"FINISHED"}
+    assert 'maps = { mass = "blue" }' in (tmp_path / "bake" / "scene.toml").read_text(encoding="utf-8")
+    cloth.shinari_settings.mass_group = "gone"
+    with pytest.raises(RuntimeError, match="sheet: there is no vertex group gone"):
+        blender.ops.object.shinari_bake()
+
+
 def test_a_moving_collider_carries_what_lies_on_it(blender):
     scene = blender.context.scene
     scene.frame_start, scene.frame_end = 1, 25

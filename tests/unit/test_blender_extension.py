@@ -5,8 +5,10 @@ import sys
 import time
 import tomllib
 import zipfile
+from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,6 +110,83 @@ def _cube():
     corners = 0.1 * np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     return corners, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
+
+
+def test_maps_of_a_cloth_are_in_its_mesh_file(tmp_path):
+    """Colours of an OBJ file hold any factor; what has no map has the factor one."""
+    weights = np.linspace(0.0, 1.0, 25)
+    maps = {"mass": 1.0 + 3.0 * weights, "stiffness": 1.0 - 0.9 * weights}
+    plain, mapped = (write_scene(tmp_path / str(len(m)), [sheet(maps=m)], WORLD, 4, 24.0) for m in ({}, maps))
+    assert "maps" not in plain.read_text(encoding="utf-8")
+    found = sn.read_attributes(mapped.parent / "0.obj")
+    assert np.allclose(found["blue"], maps["mass"], rtol=1e-8)
+    assert np.allclose(found["green"], maps["stiffness"], rtol=1e-8)
+    assert np.array_equal(found["red"], np.ones(25))
+    vertices, faces = sn.grid(shape=(5, 5), size=(1.0, 1.0))
+    scene = sn.Scene()
+    scene.add_cloth((vertices, faces), material=sn.ClothMaterial.preset("cotton"), maps=maps)
+    expected = sn.Simulation(scene).model
+    model = sn.Simulation(load_scene_file(mapped)[0]).model
+    assert np.allclose(model.masses, expected.masses, rtol=1e-6)
+    assert model.masses.sum() > 2.0 * sn.Simulation(load_scene_file(plain)[0]).model.masses.sum()
+    for kind, block in expected.blocks.items():
+        assert np.allclose(model.blocks[kind].compliance, block.compliance, rtol=1e-6), kind
+
+
+class Layout:
+    """Records what a panel draws."""
+
+    def __init__(self):
+        self.drawn, self.use_property_split, self.use_property_decorate = [], False, True
+
+    def column(self):
+        return self
+
+    box = column
+
+    def _record(self, what, *place, **options):
+        self.drawn.append((what, *place, options))
+
+    def __getattr__(self, what):
+        return lambda *place, **options: self._record(what, *place, **options)
+
+
+@pytest.mark.parametrize("role", ["none", *ROLES])
+def test_the_panel_draws_each_role_and_what_belongs_to_it(role):
+    """Names of properties that are drawn exist, and labels fit in a sidebar: about thirty letters."""
+    known = panel.ShinariObject.__annotations__, panel.ShinariScene.__annotations__
+    settings = SimpleNamespace(role=role, **{f"{name}_group": "" for name in ("pin", *panel.MAPS)})
+    world = SimpleNamespace(use_air=True)
+    obj = SimpleNamespace(name="sheet", type="MESH", shinari_settings=settings)
+    context = SimpleNamespace(object=obj, scene=SimpleNamespace(shinari_settings=world))
+    drawn = []
+    for group in ("", "painted"):
+        settings.stiffness_group = group
+        shown = Layout()
+        drawer: Any = SimpleNamespace(layout=shown)
+        panel.ShinariPanel.draw(drawer, context)
+        drawn.append([(what, *place) for what, *place, _ in shown.drawn])
+        for what, *place, _ in shown.drawn:
+            if what.startswith("prop"):
+                assert place[1] in known[place[0] is world], place
+    names = [place[1] for what, *place in drawn[0] if what.startswith("prop")]
+    assert [name for name in names if name in panel.SHOWN.get(role, ())] == list(panel.SHOWN.get(role, ()))
+    assert ("pin_group" in names) == (role in ("cloth", "soft", "rope"))
+    assert ("stiffness_group" in names) == (role == "cloth")
+    more = [each for each in drawn[1] if each not in drawn[0]]
+    assert more == ([("prop", settings, "stiffness_factor")] if role == "cloth" else [])
+    operators = {each.bl_idname for each in panel.CLASSES if hasattr(each, "execute")}
+    assert {place[0] for what, *place in drawn[0] if what == "operator"} <= operators
+
+
+def test_how_far_a_bake_is_fits_in_the_sidebar():
+    bake = baking.Bake.__new__(baking.Bake)
+    bake.done, bake.left, bake._said = 0.0, None, deque()
+    assert bake.text == "starting"
+    bake._said.append("shinari: compiling kernel 112 of 140, once on this machine ...")
+    assert bake.text == "compiling kernel 112 of 140"
+    bake.done, bake.left = 0.5, 1234.5
+    assert bake.text == "50 %, 1234 s left"
 
 
 def test_each_role_has_its_table_and_its_properties():

@@ -6,7 +6,6 @@ import pytest
 import shinari as sn
 from shinari.compute import Program
 from shinari.solver.step import record_step
-from shinari.systems.rigid.contact.margins import FrameMargins
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
@@ -231,9 +230,7 @@ def test_a_large_component_is_solved_directly_while_it_rests(solver, speed, dire
     system.solver_frames.start_v[9, 0] = speed
     p = Program()
     records = system.graph.components, system.graph.nodes, system.frames, system.solver_frames
-    margins = FrameMargins.zeros(FRAMES)
-    margins.size[...] = 1.0
-    p.launch(choose_solver, *records, margins, system.flags, *LIMITS[solver][:3], 0.1, count=1)
+    p.launch(choose_solver, *records, system.flags, *LIMITS[solver][:3], 0.1, count=1)
     p.run()
     assert system.graph.components.direct[0] == direct
     assert system.flags.sweeping[0] == 1 - direct

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import shinari as sn
+from shinari.compute.once import cached_property
 
 SCENES = 6
 
@@ -188,3 +190,32 @@ def test_pools_of_processes(tmp_path, method):
     ends = run(str(path), method)
     assert len(ends) == 6
     assert len(set(ends)) == 1
+
+
+class Slow:
+    """An attribute that waits until it may be there."""
+
+    def __init__(self) -> None:
+        self.asked, self.may = threading.Event(), threading.Event()
+
+    @cached_property
+    def value(self) -> list[int]:
+        """A number."""
+        self.asked.set()
+        assert self.may.wait(20)
+        return [1]
+
+
+def test_an_attribute_of_one_object_does_not_wait_for_that_of_another():
+    """So a child that is forked in between waits for no thread that it does not have; each is made once."""
+    first, second, got = Slow(), Slow(), []
+    reader = threading.Thread(target=lambda: got.append(first.value))
+    reader.start()
+    assert first.asked.wait(20)
+    second.may.set()
+    assert second.value is second.value
+    # the same object from two threads: both have what was there first
+    first.may.set()
+    got.append(first.value)
+    reader.join()
+    assert got[0] is got[1]

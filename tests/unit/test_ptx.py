@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.compute import Program
+from shinari.compute import Field, Program, Record, kernel, real, shared
+from shinari.compute.kernels import AS_WRITTEN, FAST
 
 
 def can_compile() -> bool:
@@ -35,9 +36,9 @@ def kernels_of(simulation: sn.Simulation, monkeypatch) -> dict:
     found = {}
     launch = Program.launch
 
-    def note(self, kernel, *arguments, **options):
-        found[kernel.name] = kernel, kernel.pack(arguments)[1]
-        return launch(self, kernel, *arguments, **options)
+    def note(self, launched, *arguments, **options):
+        found[launched.name] = launched, launched.pack(arguments)[1]
+        return launch(self, launched, *arguments, **options)
 
     monkeypatch.setattr(Program, "launch", note)
     simulation._run.bind()
@@ -54,20 +55,20 @@ def cloth() -> sn.Simulation:
 def test_kernels_of_a_cloth_compile(monkeypatch) -> None:
     from shinari.compute.cuda.ptx import compiled
 
-    for kernel, precision in kernels_of(cloth(), monkeypatch).values():
-        text = compiled(kernel, precision, (9, 0))
-        assert ".visible .entry shinari_entry" in text, kernel.name
+    for launched, precision in kernels_of(cloth(), monkeypatch).values():
+        text = compiled(launched, precision, (9, 0))
+        assert ".visible .entry shinari_entry" in text, launched.name
         # no float64 in a kernel of float32
-        if precision is np.float32 and not kernel.mixed and "f8" not in repr(kernel.made_of(precision)):
-            assert not re.search(r"\.f64", text), kernel.name
+        if precision is np.float32 and not launched.mixed and "f8" not in repr(launched.made_of(precision)):
+            assert not re.search(r"\.f64", text), launched.name
 
 
 def test_positions_are_loaded_and_stored_at_once(monkeypatch) -> None:
     """A row of four float32 is one access; tables of addresses go through the read-only cache."""
     from shinari.compute.cuda.ptx import compiled
 
-    kernel, precision = kernels_of(cloth(), monkeypatch)["project_distance_xpbd"]
-    text = compiled(kernel, precision, (9, 0))
+    launched, precision = kernels_of(cloth(), monkeypatch)["project_distance_xpbd"]
+    text = compiled(launched, precision, (9, 0))
     assert text.count("ld.global.v4.f32") == text.count("st.global.v4.f32") == 2
     assert "ld.global.nc.u64" in text
     assert ".local" not in text
@@ -78,17 +79,15 @@ def test_strides_are_not_unrolled(monkeypatch) -> None:
     """Unrolling them would take a division of int64 by each thread."""
     from shinari.compute.cuda.ptx import compiled
 
-    kernel, precision = kernels_of(cloth(), monkeypatch)["predict"]
-    text = compiled(kernel, precision, (9, 0))
+    launched, precision = kernels_of(cloth(), monkeypatch)["predict"]
+    text = compiled(launched, precision, (9, 0))
     assert "div." not in text
     assert text.count("ld.global.v4.f32") == 1
 
 
 def test_arithmetic_that_is_taken_as_written_is_not_contracted() -> None:
     """Searches decide alike when they count and when they fill."""
-    from shinari.compute import Field, Record, kernel, real
     from shinari.compute.cuda.ptx import compiled
-    from shinari.compute.kernels import AS_WRITTEN, FAST
 
     class Rows(Record):
         value = Field(real, 3)
@@ -110,3 +109,35 @@ def test_ptx_is_kept_in_the_cache(monkeypatch, tmp_path) -> None:
     assert len(list(tmp_path.rglob("copy_word_*.ptx"))) == 1
     monkeypatch.setattr(ptx, "compiled", None)
     assert ptx.ptx(copy_word, np.float32, (9, 0)) == first
+
+
+class Numbers(Record):
+    value = Field(np.float64)
+
+
+@shared
+def root_of_sum(a: float, b: float) -> float:
+    return np.sqrt(a * a + b * b)
+
+
+@kernel
+def measure(i, numbers: Numbers):
+    """Call a shared function."""
+    numbers.value[i] = root_of_sum(numbers.value[i], np.float64(2.0))
+
+
+def test_an_entry_has_five_addresses_a_table_and_a_number_of_worlds() -> None:
+    from shinari.compute.cuda.ptx import compiled
+
+    text = compiled(measure, np.float32, (9, 0))
+    head = text[text.index(".entry shinari_entry(") :]
+    assert len(re.findall(r"\.param \.u64", head[: head.index(")")])) == 7
+    assert ".maxntid 128" in head
+
+
+def test_items_are_taken_in_strides_without_divisions() -> None:
+    from shinari.compute.cuda.ptx import compiled
+
+    text = compiled(measure, np.float32, (9, 0))
+    body = text[text.index(".entry shinari_entry(") :]
+    assert not re.search(r"\b(div|rem)\.[su]64", body)

@@ -226,7 +226,7 @@ def test_a_free_top_keeps_momentum_and_energy():
     first = q.copy()
     p = Program()
     with p.loop(1000):
-        p.launch(predict_frame, segments, frames, Clock.zeros(1), 1, 0.1, count=5)
+        p.launch(predict_frame, segments, frames, Clock.zeros(1, np.float64), 1, 0.1, count=5)
     p.run()
     after, later = momenta()
     assert np.allclose(after, before, rtol=1e-10)

@@ -65,7 +65,7 @@ def test_tetrahedra_that_are_flat_or_inside_out_or_thin_keep_their_law(precision
 
 
 @precisions
-@pytest.mark.parametrize("ratio", [-0.3, 0.0, 0.3])
+@pytest.mark.parametrize("ratio", [-0.3, 0.0, 0.1])
 def test_bodies_that_recover_by_themselves_keep_their_law(ratio, precision):
     assert tangled_at(held(ratio, precision), fan(2), fan(2) * [1, 1, -1]) == [0, 0]
 
@@ -81,13 +81,13 @@ def test_the_elastic_energy_is_that_of_the_law_in_use():
 
 
 def test_tangled_tetrahedra_follow_a_changed_ratio():
-    """Bodies of nu <= 0.3 have no other law: at 0.8 of their height 0.2^2 (1 + s^2) mu V / 2 with s^2 = 5/3."""
+    """Bodies of nu <= 0.1 have no other law: at 0.8 of their height 0.2^2 (1 + s^2) mu V / 2 with s^2 = 5/4."""
     volume = SECTORS * 0.5 * 0.1**2 * np.sin(2.0 * np.pi / SECTORS) * 0.2 / 3.0
     sim = held(0.45)
     tangled_at(sim, fan(2))
-    sim.change_material("solid", poissons_ratio=0.2)
+    sim.change_material("solid", poissons_ratio=0.1)
     tangled_at(sim, fan() * [1.0, 1.0, 0.8])
-    assert sim.energy().elastic == pytest.approx(0.5 * 1e5 / 2.4 * volume * 0.04 * 8.0 / 3.0, rel=1e-9)
+    assert sim.energy().elastic == pytest.approx(0.5 * 1e5 / 2.2 * volume * 0.04 * 2.25, rel=1e-9)
 
 
 def test_pieces_around_a_torn_tetrahedron_may_overlap():
@@ -188,3 +188,17 @@ def test_a_body_is_not_released_into_a_tangle(ratio, height, friction, precision
     sim, rest, _ = squeezed(precision, 1e4, ratio, height, friction)
     assert off_shape(sim.state.positions, rest) < 0.01 * SIDE
     assert not sim.state.system_arrays[TANGLED].any()
+
+
+def test_a_beam_from_random_positions_is_not_caught_in_a_tangle():
+    """Of nu = 0.3, caught by the law alone: all volumes positive, 0.82 of its length off its shape."""
+    vertices, tetrahedra = lattice((5, 2, 2), 0.1)
+    rng = np.random.default_rng(9)
+    states = [rng.uniform(0.0, 1.0, vertices.shape) * vertices.max(axis=0) * scale for scale in (1e-3, 0.3, 1.0)]
+    scene = sn.Scene(gravity=(0, 0, 0), damping=2.0)
+    material = sn.SoftMaterial(density=1000.0, youngs_modulus=1e5, poissons_ratio=0.3, thickness=0.0)
+    scene.add_soft_body((vertices, tetrahedra), material=material)
+    sim = sn.Simulation(scene, threads=1, substeps=20)
+    sim.state.positions = states[2]
+    sim.step(480)
+    assert off_shape(sim.state.positions, vertices) < 1e-3

@@ -310,7 +310,10 @@ BAD = [
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, rest_length=(2.0, 1.0)), "the lower, 2, is above the upper, 1"),
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, stiffness=-1.0), "stiffness"),
     (lambda s, j: s.add_tendon(joints={"j0": 1.0}, motor=3.0), "expected a VelocityMotor, a Servo or a ForceMotor"),
-    (lambda s, j: s.add_tendon(joints={"j0": 1.0}, actuator=3.0), "expected an ActuatorLaw or a Muscle, got 3"),
+    (
+        lambda s, j: s.add_tendon(joints={"j0": 1.0}, actuator=3.0),
+        "expected an ActuatorLaw, a Muscle, a PIDControl or a DCMotor, got 3",
+    ),
     (
         lambda s, j: s.add_tendon(joints={"j0": 1.0}, actuator=sn.Muscle(1.0, (0, 1)), motor=sn.ForceMotor(1.0)),
         "it has an actuator already",

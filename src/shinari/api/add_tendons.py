@@ -13,10 +13,11 @@ from shinari.geometry.motion import quaternion_product
 from shinari.scene.actuator import ActuatorLaw, Muscle, law_of
 from shinari.scene.body import WORLD, Drive
 from shinari.scene.contents import Contents
+from shinari.scene.controllers import DCMotor, PIDControl
 from shinari.scene.handle import BodyHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.motors import Motor
-from shinari.scene.tendon import JointTerm, Pulley, Segment, Tendon, TendonHandle, Via, Wrap
+from shinari.scene.tendon import Crank, JointTerm, Lever, Pulley, Segment, Tendon, TendonHandle, Thrust, Via, Wrap
 
 MOVES = ("hinge", "slider")
 COEFFICIENTS = 5
@@ -82,6 +83,7 @@ def add_tendon(
     path: Sequence[Via | Wrap | Pulley] = (),
     *,
     joints: Mapping[Any, float] | None = None,
+    levers: Sequence[Thrust | Crank] = (),
     stiffness: float = 0.0,
     rest_length: Any = None,
     damping: float = 0.0,
@@ -91,7 +93,7 @@ def add_tendon(
     mass: float = 0.0,
     motor: Motor | None = None,
     max_force: float | None = None,
-    actuator: ActuatorLaw | Muscle | None = None,
+    actuator: ActuatorLaw | Muscle | PIDControl | DCMotor | None = None,
     name: str | None = None,
 ) -> TendonHandle:
     """Add a tendon: a rope without mass over points of bodies and around shapes, or a weighted sum of joint angles.
@@ -103,6 +105,7 @@ def add_tendon(
     Args:
         path: Where it goes: `Via` points, with a `Wrap` or none between two of them, and `Pulley` blocks.
         joints: Hinges and sliders by handle or name, and what their angle [rad] or travel [m] counts in the length.
+        levers: Forces on bodies and sliders with cranks, `Thrust` and `Crank`, and what they count in the length.
         stiffness: Of its spring [N/m].
         rest_length: Length at which its spring has no force [m]; a pair: it is slack between both; None: that of the
             start.
@@ -114,7 +117,8 @@ def add_tendon(
         motor: `ForceMotor`, whose force lengthens it (a negative one pulls), `Servo` or `VelocityMotor`;
             `handle.drive` gives it another.
         max_force: Largest force of any motor that it is given [N]; None or infinity: any.
-        actuator: A `Muscle` or another `ActuatorLaw`, in place of a motor; `handle.command` gives it a command.
+        actuator: A `Muscle`, a `PIDControl`, a `DCMotor` or another `ActuatorLaw`, in place of a motor;
+            `handle.command` gives it a command.
         name: Name in messages and results.
 
     Raises:
@@ -124,8 +128,8 @@ def add_tendon(
     name = scene._name("tendon", name)
     label = f"tendon {name!r}"
     terms = _terms(scene, label, joints)
-    segments = _segments(scene, label, path)
-    if not terms and not segments:
+    segments, held = _segments(scene, label, path), _levers(scene, label, levers)
+    if not terms and not segments and not held:
         raise SceneError(f"{label}: path: a tendon needs points or joints; give two Via, or joints={{...}}")
     tendon = Tendon(
         name,
@@ -138,6 +142,7 @@ def add_tendon(
         mass=check.number(label, "mass", mass, least=0.0),
         max_force=_strength(label, "max_force", max_force),
         actuator=law_of(label, actuator),
+        levers=held,
     )
     if tendon.actuator is not None and motor is not None:
         raise SceneError(f"{label}: motor: it has an actuator already; leave out one of the two")
@@ -157,6 +162,8 @@ def _add(scene: Contents, tendon: Tendon) -> TendonHandle:
     moved |= {scene.joints[term.joint].second for term in tendon.terms}
     for segment in tendon.segments:
         moved |= {*segment.bodies, *(() if segment.wrapped is None else (segment.wrapped,))}
+    for lever in tendon.levers:
+        moved |= set(lever.bodies)
     if all(index == WORLD or scene.bodies[index].kinematic for index in moved):
         raise SceneError(f"tendon {tendon.name!r}: path: nothing of it can move; at least one body has to be free")
     handle = TendonHandle(scene, tendon.name, len(scene.tendons))
@@ -216,6 +223,55 @@ def _segments(scene: Contents, label: str, path: Any) -> tuple[Segment, ...]:
         raise SceneError(f"{label}: path: ends with a Pulley; two Via have to follow it")
     _check_joined(label, alone)
     return tuple(result)
+
+
+def _levers(scene: Contents, label: str, levers: Any) -> tuple[Lever, ...]:
+    """Forces and cranks."""
+    result = []
+    for number, item in enumerate(check.sequence(label, "levers", levers)):
+        field = f"levers[{number}]"
+        if isinstance(item, Thrust):
+            result.append(_thrust(scene, label, field, item))
+        elif isinstance(item, Crank):
+            result.append(_crank(scene, label, field, item))
+        else:
+            raise SceneError(f"{label}: {field}: expected a Thrust or a Crank, got {check.short(item)}")
+    return tuple(result)
+
+
+def _end(scene: Contents, label: str, field: str, via: Any) -> tuple[int, np.ndarray]:
+    """The body of a place and the place in its axes."""
+    body = _body(scene, label, field, check.kind(label, field, via, Via).body)
+    return body, _local(scene, body, check.vector(label, f"{field}: place", via.place))
+
+
+def _thrust(scene: Contents, label: str, field: str, item: Thrust) -> Lever:
+    body, place = _end(scene, label, field, Via(item.body, item.place))
+    base, origin = (body, place) if item.base is None else _end(scene, label, f"{field}: base", item.base)
+    force, moment = (check.vector(label, f"{field}: {what}", getattr(item, what)) for what in ("force", "moment"))
+    if not (force.any() or moment.any()):
+        raise SceneError(f"{label}: {field}: force: neither a force nor a moment; give one of the two")
+    _, rotation, _ = _pose(scene, body)
+    _, other, carried = _pose(scene, base)
+    turned = check.unit_quaternion(label, f"{field}: turned", item.turned)
+    turn = quaternion_product(quaternion_product(rotation * _OPPOSITE, turned), other)
+    kind = "thrust" if item.base is None else "relative"
+    return Lever(kind, (body, base), np.stack([place, origin]), carried.T @ force, carried.T @ moment, turn)
+
+
+def _crank(scene: Contents, label: str, field: str, item: Crank) -> Lever:
+    body, place = _end(scene, label, field, Via(item.body, item.place))
+    base, origin = _end(scene, label, f"{field}: slider", item.slider)
+    axis = check.vector(label, f"{field}: axis", item.axis)
+    size = float(np.linalg.norm(axis))
+    if size == 0.0:
+        raise SceneError(f"{label}: {field}: axis: a vector of length zero has no direction")
+    _, _, carried = _pose(scene, base)
+    rod = check.number(label, f"{field}: rod", item.rod, above=0.0)
+    identity = np.array([1.0, 0.0, 0.0, 0.0])
+    return Lever(
+        "crank", (body, base), np.stack([place, origin]), carried.T @ (axis / size), np.zeros(3), identity, rod
+    )
 
 
 def _check_joined(label: str, alone: int | None) -> None:

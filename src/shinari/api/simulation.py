@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -45,6 +45,7 @@ def forward(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Con
 
     @wraps(method)
     def call(self: Any, *arguments: P.args, **options: P.kwargs) -> R:
+        self._run.refuse_later(*arguments, *options.values())
         return method(getattr(self, part), *arguments, **options)
 
     return call
@@ -244,6 +245,17 @@ class Simulation:
     changes = forward("_changes", Changes.changes)
     take_changes = forward("_changes", Changes.take_changes)
 
+    def __reduce__(self) -> NoReturn:
+        """Refuse copies by `copy` and `pickle`: memory that compiled code points to cannot be copied so.
+
+        Raises:
+            SceneError: Always.
+        """
+        raise SceneError(
+            "simulation: cannot be copied or pickled; copy its `state` (`state.copy()` and `restore`), save it to a "
+            "file with `save`, or build another Simulation of the scene, which can be pickled"
+        )
+
     @property
     def time(self) -> float:
         """Simulated time [s]."""
@@ -374,6 +386,7 @@ class Simulation:
         Raises:
             SceneError: It is no object of this scene, or has no surface.
         """
+        self._run.refuse_later(handle)
         known = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
         if isinstance(known, BodyHandle):
             return self.body_surface(known)
@@ -435,6 +448,7 @@ class Simulation:
         Raises:
             SceneError: The scene has no such rows or no such object.
         """
+        self._run.refuse_later(of)
         if isinstance(of, RowsHandle):
             if of._scene is not self.scene:
                 raise SceneError(f"forces: of: {of!r} belongs to another scene")

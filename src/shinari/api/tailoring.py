@@ -3,12 +3,12 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from shinari import check
+from shinari.compute.once import cached_property
 from shinari.errors import SceneError
 from shinari.geometry.flat_shape import check_flat_shape
 from shinari.geometry.topology import (

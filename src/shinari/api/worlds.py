@@ -17,7 +17,9 @@ from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.scene.handle import Handle
 from shinari.scene.joint_handle import JointHandle
+from shinari.scene.tendon import TendonHandle
 from shinari.solver.build import build_model
+from shinari.solver.device_state import Gpu, Host, for_device
 from shinari.solver.diagnostics import Energy
 from shinari.solver.rebuild import RowTable
 from shinari.solver.snapshot import Snapshots
@@ -36,8 +38,28 @@ class WorldStates:
     They mean what those of `Simulation.state` mean, with an axis of worlds in front.
     """
 
-    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self._arrays = arrays
+    def __init__(self, arrays: dict[str, np.ndarray], device: Host | Gpu) -> None:
+        self._arrays, self._device = device.arrays(arrays), device
+
+    def on_device(self, name: str) -> Any:
+        """Positions or velocities of all worlds as they are on the GPU, without a copy, until the next step.
+
+        Values written there act on the next step; finish it before (`torch.cuda.synchronize()`).
+
+        Args:
+            name: `"positions"` or `"velocities"`.
+
+        Returns:
+            An object with `__cuda_array_interface__` and `__dlpack__`, (W, N, 3); see `State.on_device`.
+
+        Raises:
+            SceneError: The worlds run on the host.
+        """
+        check.choice("worlds", "name", name, ("positions", "velocities"))
+        lent = self._device.lend(self._arrays, name)
+        if lent is None:
+            raise SceneError(f"worlds: {name}: on_device needs worlds with device='cuda'")
+        return lent
 
     @property
     def positions(self) -> np.ndarray:
@@ -160,7 +182,8 @@ class Worlds:
         widths = (3, 4, 3, 3)
         for name, width in zip(_BODIES, widths, strict=True):
             shown[f"parts/bodies/{name}"] = np.zeros((count, len(scene.bodies), width))
-        self._state = WorldStates(shown)
+        device = for_device(self.settings.device)
+        self._state = WorldStates(shown, device)
         if not scene.bodies:
             shown = {name: shown[name] for name in ("positions", "velocities")}
         progress = Progress.zeros(count)
@@ -168,7 +191,7 @@ class Worlds:
         for k in range(count):
             described, own = (scene, model) if rows is None else variation.model(k, model, self.settings, rows)
             views = {name: array[k] for name, array in shown.items()}
-            self._worlds.append(World(scene, self.settings, own, described, views, progress, k))
+            self._worlds.append(World(scene, self.settings, own, described, views, progress, k, device.beside()))
         self._steps, self._snapshots = WorldSteps(self._worlds, progress), Snapshots(self._worlds)
         self._diverged = np.zeros(count, bool)
 
@@ -325,6 +348,30 @@ class Worlds:
         for k, motor in zip(chosen.tolist(), each, strict=True):
             self.world(k).drive(joint, motor)
 
+    def command(self, tendon: TendonHandle | str, commands: Any, *, mask: Any = None) -> None:
+        """Give the actuator of a tendon a command from now on, in each world its own; see `TendonHandle.command`.
+
+        Args:
+            tendon: A tendon with an actuator.
+            commands: A command for all of the worlds, or one for each, (W,); of an actuator with several inputs I, (I,)
+                or (W, I).
+            mask: Worlds, (W,) bool or their numbers; None: all.
+
+        Raises:
+            SceneError: It is no tendon of this scene or has no actuator, or a command is outside its limits; no world
+                has got one.
+        """
+        known = self.scene.find("worlds", "tendon", tendon, TendonHandle)
+        law, chosen = self.scene.tendons[known.index].actuator, self._chosen(mask)
+        if law is None:
+            raise SceneError(f"worlds: command: tendon {known.name!r} has no actuator; add it with actuator=")
+        shape = () if len(law.inputs) == 1 else (len(law.inputs),)
+        each = self._each("commands", commands, chosen, shape)
+        for value in each:
+            law.command(f"tendon {known.name!r}", value)
+        for k, value in zip(chosen.tolist(), each, strict=True):
+            self.world(k).bodies.command_tendons([known], [value])
+
     def joint_coordinates(self, joints: Sequence[JointHandle | str]) -> tuple[np.ndarray, np.ndarray]:
         """Angles [rad] of hinges and travels [m] of sliders, (W, J), and their rates of change, (W, J).
 
@@ -410,7 +457,4 @@ def _settings(given: dict[str, Any]) -> Settings:
             raise SceneError(
                 f"worlds: unknown setting {check.short(name)}; known are {check.names(known, near=name, most=20)}"
             )
-    settings = Settings(threads=1, **given)
-    if settings.device != "cpu":
-        raise SceneError(f"worlds: device: {settings.device!r}: worlds do not run on a GPU yet; expected 'cpu'")
-    return settings
+    return Settings(threads=1, **given)

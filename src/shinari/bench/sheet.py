@@ -8,11 +8,11 @@ o---o---o---o
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from shinari.api.scene import Scene
+from shinari.compute.once import cached_property
 
 STIFFNESS = 1e4
 BEND_STIFFNESS = 1e-4

@@ -85,7 +85,8 @@ class Bake:
     def text(self) -> str:
         """How far it is, in a few words."""
         if self.done == 0.0:
-            return self._said[-1] if self._said else "starting"
+            # the sidebar shows some thirty letters and cuts the middle out of more, where the count is
+            return self._said[-1].removeprefix("shinari: ").split(", ")[0] if self._said else "starting"
         left = "" if self.left is None else f", {self.left:.0f} s left"
         return f"{100.0 * self.done:.0f} %{left}"
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .import_run import add_cache, read_run, z_up, z_up_rotations
-from .scene_folder import Item, chain
+from .scene_folder import MAPS, Item, chain
 
 Matrix: Any = None
 Quaternion: Any = None
@@ -63,9 +63,11 @@ def _item(obj: Any) -> Item:
         raise ValueError(f"{obj.name}: {settings.role}: its location is animated; only colliders may move by keys")
     material, options = settings.fields()
     x, y, z = y_up(matrix[:3, 3]).tolist()
+    maps = _maps(obj, settings) if settings.role == "cloth" else {}
     return Item(
-        obj.name, settings.role, vertices, faces, (x, y, z), _pins(obj, settings, order), material, options, order=order
-    )
+        obj.name, settings.role, vertices, faces, (x, y, z), _pins(obj, settings, order), material, options,
+        order=order, maps=maps,
+    )  # fmt: skip
 
 
 def _geometry(obj: Any, role: str) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
@@ -108,10 +110,18 @@ def _pins(obj: Any, settings: Any, order: np.ndarray | None) -> list[int]:
     return np.flatnonzero(weights > 0.5).tolist()
 
 
+def _maps(obj: Any, settings: Any) -> dict[str, np.ndarray]:
+    """Factors of the material at the vertices: 1 at weight 0, that of the panel at weight 1."""
+    found = {}
+    for name in MAPS:
+        weights = weights_of(obj, getattr(settings, f"{name}_group"))
+        if weights is not None:
+            found[name] = 1.0 + weights * (getattr(settings, f"{name}_factor") - 1.0)
+    return found
+
+
 def weights_of(obj: Any, name: str) -> np.ndarray | None:
     """Weights of the vertices in a group, (n,); None: no group was chosen.
-
-    Maps of thickness, stiffness or mass of a cloth start here: an array for each vertex.
 
     Raises:
         ValueError: The object has no group of that name.

@@ -5,7 +5,7 @@ from typing import Any
 
 from .baking import Bake, python_with_shinari
 from .objects import apply_result, clear, items_of, rate_of, world_of
-from .scene_folder import write_scene
+from .scene_folder import MAPS, write_scene
 
 bpy: Any = None
 AddonPreferences: Any = type("AddonPreferences", (), {})
@@ -54,6 +54,10 @@ running: list[Bake] = []
 """The bake that goes on now, if any."""
 
 
+_MAP = "Vertex group: 1 times the material at weight 0, At Weight 1 times at weight 1, linear between"
+_FACTOR = "Factor of the material where the weight is 1"
+
+
 class ShinariObject(PropertyGroup):
     """Role and material of an object."""
 
@@ -68,6 +72,12 @@ class ShinariObject(PropertyGroup):
     rope_radius: FloatProperty(name="Radius", default=0.01, min=1e-5, subtype="DISTANCE")  # type: ignore[valid-type]
     thickness: FloatProperty(name="Thickness", default=0.005, min=0.0, subtype="DISTANCE", precision=4)  # type: ignore[valid-type]
     friction: FloatProperty(name="Friction", default=0.4, min=0.0, soft_max=2.0)  # type: ignore[valid-type]
+    thickness_group: StringProperty(name="Thickness Map", description=_MAP)  # type: ignore[valid-type]
+    thickness_factor: FloatProperty(name="At Weight 1", description=_FACTOR, default=2.0, min=0.01, soft_max=10.0)  # type: ignore[valid-type]
+    stiffness_group: StringProperty(name="Stiffness Map", description=_MAP)  # type: ignore[valid-type]
+    stiffness_factor: FloatProperty(name="At Weight 1", description=_FACTOR, default=5.0, min=0.01, soft_max=100.0)  # type: ignore[valid-type]
+    mass_group: StringProperty(name="Mass Map", description=_MAP)  # type: ignore[valid-type]
+    mass_factor: FloatProperty(name="At Weight 1", description=_FACTOR, default=2.0, min=0.01, soft_max=10.0)  # type: ignore[valid-type]
 
     def fields(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Fields of the material, and of the table of the object in a scene file."""
@@ -81,7 +91,7 @@ SHOWN = {
     "rigid": ("density", "friction"),
     "collider": ("friction",),
 }
-"""Properties of each role; weight maps of a cloth are to follow here."""
+"""Properties of each role."""
 NAMES: dict[str, str] = {"rope_density": "density", "rope_radius": "radius"}
 
 
@@ -104,7 +114,7 @@ class ShinariScene(PropertyGroup):
 
     substeps: IntProperty(name="Substeps", description="More: stiffer, slower", default=20, min=1, max=1000)  # type: ignore[valid-type]
     use_air: BoolProperty(name="Air", description="Drag and wind act on cloth", default=True)  # type: ignore[valid-type]
-    wind: FloatVectorProperty(name="Wind", description="m/s", size=3, default=(0.0, 0.0, 0.0))  # type: ignore[valid-type]
+    wind: FloatVectorProperty(name="Wind", size=3, default=(0.0, 0.0, 0.0), subtype="VELOCITY", unit="VELOCITY")  # type: ignore[valid-type]
     folder: StringProperty(name="Folder", subtype="DIR_PATH", default="//shinari")  # type: ignore[valid-type]
 
 
@@ -227,6 +237,23 @@ class ClearShinari(Operator):
         return {"FINISHED"}
 
 
+def _draw_object(box: Any, obj: Any) -> None:
+    """Role, material, pins and maps of an object."""
+    settings = obj.shinari_settings
+    box.label(text=obj.name, icon="OBJECT_DATA")
+    column = box.column()
+    column.prop(settings, "role")
+    for name in SHOWN.get(settings.role, ()):
+        column.prop(settings, name)
+    if settings.role in ("cloth", "soft", "rope") and obj.type == "MESH":
+        column.prop_search(settings, "pin_group", obj, "vertex_groups")
+    if settings.role == "cloth" and obj.type == "MESH":
+        for name in MAPS:
+            column.prop_search(settings, f"{name}_group", obj, "vertex_groups")
+            if getattr(settings, f"{name}_group"):
+                column.prop(settings, f"{name}_factor")
+
+
 class ShinariPanel(Panel):
     """The panel of shinari in the sidebar of the 3D view."""
 
@@ -240,14 +267,9 @@ class ShinariPanel(Panel):
         """Draw it."""
         layout, obj, scene = self.layout, context.object, context.scene
         layout.use_property_split = True
+        layout.use_property_decorate = False  # no dots for keys: what is baked is read once
         if obj is not None:
-            column = layout.column()
-            column.label(text=obj.name)
-            column.prop(obj.shinari_settings, "role")
-            for name in SHOWN.get(obj.shinari_settings.role, ()):
-                column.prop(obj.shinari_settings, name)
-            if obj.shinari_settings.role in ("cloth", "soft", "rope") and obj.type == "MESH":
-                column.prop_search(obj.shinari_settings, "pin_group", obj, "vertex_groups")
+            _draw_object(layout.box(), obj)
         column = layout.column()
         column.prop(scene.shinari_settings, "substeps")
         column.prop(scene.shinari_settings, "use_air")

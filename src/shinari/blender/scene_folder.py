@@ -14,6 +14,8 @@ import numpy as np
 TABLES = {"cloth": "cloth", "soft": "soft_body", "rope": "rope", "rigid": "rigid_body", "collider": "collider"}
 """Table of a scene file for each role."""
 ROLES = tuple(TABLES)
+MAPS = {"thickness": "red", "stiffness": "green", "mass": "blue"}
+"""Factors at the vertices of a cloth, and the colours of its mesh file that hold them."""
 LEAST_STEPS = 60.0
 """Steps in a second of the scene, at least [1/s]."""
 
@@ -33,6 +35,7 @@ class Item:
         options: Further fields of the table, such as `self_collision`.
         motion: Of a collider: times [s], positions [m] and rotations w x y z from its pose at the start; None: at rest.
         order: Of a rope: vertex of the object for each point.
+        maps: Of a cloth: factors of its material at the vertices, (n,), by names of `MAPS`.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Item:
     options: dict[str, Any] = field(default_factory=dict)
     motion: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     order: np.ndarray | None = None
+    maps: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def write_scene(folder: Path, items: Sequence[Item], world: Mapping[str, Any], frames: int, rate: float) -> Path:
@@ -87,9 +91,10 @@ def _fields(folder: Path, index: int, item: Item) -> dict[str, Any]:
     assert item.faces is not None
     solid = item.role in ("rigid", "collider")
     mesh = f"{index}.obj"
-    write_obj(folder / mesh, item.vertices - (item.origin if solid else 0.0), item.faces)
+    write_obj(folder / mesh, item.vertices - (item.origin if solid else 0.0), item.faces, item.maps)
     if not solid:
-        return fields | {"mesh": mesh, "pin": list(item.pins), "material": item.material} | item.options
+        fields |= {"mesh": mesh, "pin": list(item.pins), "material": item.material} | item.options
+        return fields | ({"maps": {name: MAPS[name] for name in item.maps}} if item.maps else {})
     fields |= {"shape": {"type": "mesh", "path": mesh}, "position": item.origin} | item.material | item.options
     if item.motion is not None:
         times, positions, rotations = item.motion
@@ -98,9 +103,16 @@ def _fields(folder: Path, index: int, item: Item) -> dict[str, Any]:
     return fields
 
 
-def write_obj(path: Path, vertices: np.ndarray, faces: np.ndarray) -> None:
-    """Write a mesh of vertices (n, 3) and triangles (m, 3)."""
-    lines = ["v {:.9g} {:.9g} {:.9g}".format(*row) for row in vertices.tolist()]
+def write_obj(
+    path: Path, vertices: np.ndarray, faces: np.ndarray, maps: Mapping[str, np.ndarray] | None = None
+) -> None:
+    """Write a mesh of vertices (n, 3) and triangles (m, 3), with maps (n,) as colours of the vertices."""
+    rows = [vertices]
+    if maps:
+        rows += [np.broadcast_to(maps.get(name, 1.0), len(vertices))[:, None] for name in MAPS]
+    values = np.concatenate(rows, axis=1)
+    head = "v" + " {:.9g}" * values.shape[1]
+    lines = [head.format(*row) for row in values.tolist()]
     lines += ["f {} {} {}".format(*row) for row in (faces + 1).tolist()]
     path.write_text("\n".join([*lines, ""]), encoding="ascii")
 

@@ -75,7 +75,7 @@ class Batch:
         self._jobs, self._places, self._chosen = Jobs.zeros(count), Places.zeros(count), Chosen.zeros(count)
         self._most = np.zeros(1, np.int64)
         self._run = Program()
-        self._run.launch(run_job, self._chosen, self._jobs, count=(self._most, 0), grain=1)
+        self._run.launch(run_job, self._chosen, self._jobs, count=(self._most, 0), grain=0)
 
     def put(self, job: int, program: Program) -> None:
         """Make a program that of a place in the batch, if it is not yet."""

@@ -18,13 +18,14 @@ import importlib.metadata
 import inspect
 import math
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import Annotated, Any, get_args, get_origin
 
 import numpy as np
 
+from shinari.compute.once import cached_property
 from shinari.compute.records import PlainRecord, Record, View, concrete, real
 
 # The compiler may contract, reorder and use approximate division; NaN and infinity keep their meaning: an infinite

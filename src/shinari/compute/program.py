@@ -24,7 +24,7 @@ from shinari.compute.kernels import Kernel, Native, function, shared
 from shinari.compute.object_files import load
 from shinari.compute.primitives import atomic_load, call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
-from shinari.compute.threads import OF_A_TEAM, READY, Pool, cycles_per_second, share, team
+from shinari.compute.threads import MASK, OF_A_TEAM, READY, Pool, cycles_per_second, share, team
 from shinari.memory_limit import require_memory
 
 LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, COPY, REQUIRE = range(8)
@@ -59,17 +59,36 @@ class Lines(Record):
 
 
 @shared
+def launch_shared(lines: Lines, pool: Pool, at: int, threads: int) -> int:
+    """Run a launch of long items on all threads, an item at a time, also on those that come late."""
+    _, entry, arguments, first, last, _ = lines.code[at]
+    begin, end = load_address(first), load_address(last)
+    start = cycles()
+    if threads > 1 and end - begin > 1:
+        parts = min((end - begin + threads - 1) // threads, MASK - 1)
+        share(pool, entry, arguments, begin, end, threads, parts, 1)
+    else:
+        call_entry(entry, arguments, begin, end)
+    lines.spent[at] += cycles() - start
+    return 0
+
+
+@shared
 def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
     """Run a launch on one thread or on all, as measured last; the slower is tried again after 4, 8, ... launches.
 
     A trial ends when the slower has become the faster one, or after `TRIALS` launches. All threads are tried first.
-    Nothing is learnt from that while the others are asleep.
+    Nothing is learnt from that while the others are asleep. The time on one thread is learnt also in runs that have one
+    thread: where a launch grows meanwhile, all threads are the faster way again at once.
     """
     _, entry, arguments, first, last, grain = lines.code[at]
     begin, end = load_address(first), load_address(last)
     if end <= begin:
         return 0
-    split = threads > 1 and end - begin >= 2 * grain
+    if grain == 0:
+        return launch_shared(lines, pool, at, threads)
+    wide = end - begin >= 2 * grain
+    split = threads > 1 and wide
     together, trial, ready = False, False, False
     if split:
         speed, wait = lines.speed[at], lines.wait[at]
@@ -82,12 +101,12 @@ def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
     start = cycles()
     if together:
         parts = min(max((end - begin) // (threads * grain), 1), CHUNKS)
-        share(pool, entry, arguments, begin, end, threads, parts)
+        share(pool, entry, arguments, begin, end, threads, parts, 0)
     else:
         call_entry(entry, arguments, begin, end)
     used = cycles() - start
     lines.spent[at] += used
-    if split and (ready or not together):
+    if wide and (ready or not together):
         cost = used / (end - begin)
         speed, wait = lines.speed[at], lines.wait[at]
         old = speed[1] if together else speed[0]
@@ -97,10 +116,11 @@ def launch(lines: Lines, pool: Pool, at: int, threads: int) -> int:
         better = speed[1] <= speed[0]
         speed = (speed[0], new) if together else (new, speed[1])
         lines.speed[at] = speed
-        same = (speed[1] <= speed[0]) == better
-        longer = min(2 * wait[1], 4096) if same else 4
-        decided = trial and (not same or wait[0] <= 2 - TRIALS)
-        lines.wait[at] = (longer, longer) if decided else (wait[0] - 1, wait[1])
+        if split:
+            same = (speed[1] <= speed[0]) == better
+            longer = min(2 * wait[1], 4096) if same else 4
+            decided = trial and (not same or wait[0] <= 2 - TRIALS)
+            lines.wait[at] = (longer, longer) if decided else (wait[0] - 1, wait[1])
     return 0
 
 
@@ -164,9 +184,12 @@ class Program:
     """A recorded list of launches.
 
     Attributes:
+        scan_chunk: Numbers that a thread adds in a scan.
         grown: How often Python was asked to make room.
         part: Name of the part that is being recorded, for `profile`.
     """
+
+    scan_chunk = 2048
 
     def __init__(self) -> None:
         self._lines: list[list[int]] = []
@@ -197,7 +220,7 @@ class Program:
             arguments: Its records and scalars.
             count: Items.
             colours: In place of a count: where each colour begins, and the end; int64. Items of a colour share nothing.
-            grain: Items below which a chunk is not worth sharing.
+            grain: Items below which a chunk is not worth sharing; 0: each is, whatever was measured.
         """
         table, precision = kernel.pack(arguments)
         if isinstance(count, int) and count == 0:

@@ -34,7 +34,7 @@ WORDS = 16
 # Rows of the pool.
 JOB, DONE, NUMBER, ACTIVE, READY, HELPED, GAINED, WAITED, TICKETS = range(9)
 # Columns of the job.
-ENTRY, LAUNCH, BEGIN, END, REGIONS, CHUNKS = range(6)
+ENTRY, LAUNCH, BEGIN, END, REGIONS, CHUNKS, LATE = range(7)
 SHIFT = 20
 MASK = (1 << SHIFT) - 1
 # Time for which a thread without work stays awake [s], and how many times longer while a program runs: between launches
@@ -74,12 +74,15 @@ def take_parts(word: Annotated[Any, View(np.int64, WORDS)], me: int, number: int
 
 
 @shared
-def share(pool: Pool, entry: int, launch: int, begin: int, end: int, regions: int, chunks: int) -> int:
-    """Run a launch on all threads that are awake; returns when all of it is done."""
+def share(pool: Pool, entry: int, launch: int, begin: int, end: int, regions: int, chunks: int, late: int) -> int:
+    """Run a launch until it is done on all threads that are awake; if `late` is 1 those that wake up meanwhile join."""
     word = pool.word
     number = word[NUMBER, 0] + 1
+    # no part of the last job is left; a thread that was held up in between must not take one with the fields of this
+    for region in range(regions):
+        atomic_store(word, TICKETS + region, 0, (number << SHIFT) + MASK)
     word[JOB, ENTRY], word[JOB, LAUNCH], word[JOB, BEGIN], word[JOB, END] = entry, launch, begin, end
-    word[JOB, REGIONS], word[JOB, CHUNKS] = regions, chunks
+    word[JOB, REGIONS], word[JOB, CHUNKS], word[JOB, LATE] = regions, chunks, late
     atomic_store(word, DONE, 0, 0)
     for region in range(regions):
         atomic_store(word, TICKETS + region, 0, number << SHIFT)
@@ -99,7 +102,7 @@ def share(pool: Pool, entry: int, launch: int, begin: int, end: int, regions: in
 def thread_main(pool: Pool, me: int, patience: int) -> int:
     """The life of a thread of the pool, until there has been no work for so many cycles."""
     word = pool.word
-    seen, last = atomic_load(word, NUMBER, 0), cycles()
+    seen, last = atomic_load(word, NUMBER, 0) - word[JOB, LATE], cycles()
     atomic_add(word, READY, 0, 1)
     while cycles() - last < (LONGER * patience if atomic_load(word, ACTIVE, 0) != 0 else patience):
         number = atomic_load(word, NUMBER, 0)
@@ -157,7 +160,7 @@ class Team:
         """
         word = self.pool.word
         word[ACTIVE, 0] = 0
-        worth = bool(word[HELPED, 0]) and word[GAINED, 0] >= word[WAITED, 0]
+        worth = bool(word[HELPED, 0]) and bool(word[GAINED, 0] >= word[WAITED, 0])
         self._busy.release()
         return worth
 
@@ -175,7 +178,10 @@ class Team:
         while True:
             entry(table, k, self._patience)
             self._asleep[k] = 1
-            self._wake[k].acquire()
+            # a run that began before that would wake nobody
+            if self.pool.word[ACTIVE, 0] == 0:
+                self._wake[k].acquire()
+            self._asleep[k] = 0
 
 
 @shared

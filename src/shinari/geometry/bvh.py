@@ -28,6 +28,7 @@ SHARE, SHARE_OF_REFIT = 16, 512
 # Nodes of a level from which on the levels above are joined one after another.
 FEW_NODES = 256
 INFINITY = np.float32(np.inf)
+NO_POINT = np.uint32(0xFFFFFFFF)
 
 
 class Boxes(Record):
@@ -35,6 +36,7 @@ class Boxes(Record):
 
     low = Field(real, 3, unit="m", doc="low corner")
     high = Field(real, 3, unit="m", doc="high corner")
+    points = Field(np.uint32, 3, doc="numbers of its points and one; 0: none. Boxes that share a point are no pair")
 
 
 class Places(Record):
@@ -47,6 +49,9 @@ class Places(Record):
     x1 = Field(real, unit="m")
     y1 = Field(real, unit="m")
     z1 = Field(real, unit="m")
+    p0 = Field(np.uint32, doc="its points")
+    p1 = Field(np.uint32)
+    p2 = Field(np.uint32)
 
 
 class Leaves(Record):
@@ -104,6 +109,22 @@ def joined(a, b):
 def boxes_overlap(a, b):
     """Whether two boxes (low, high) share a point."""
     return (a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5])
+
+
+@function
+def asked(points):
+    """Points of a query: one that is missing is no point of a box."""
+    a, b, c = points
+    none = np.uint32(0)
+    return a if a != none else NO_POINT, b if b != none else NO_POINT, c if c != none else NO_POINT
+
+
+@function
+def are_apart(own, a, b, c):
+    """Whether a query and a box have no point in common."""
+    first, second, third = own
+    apart = (a != first) & (a != second) & (a != third) & (b != first) & (b != second) & (b != third)
+    return apart & (c != first) & (c != second) & (c != third)
 
 
 @kernel(fastmath=AS_WRITTEN)
@@ -167,7 +188,7 @@ def descend(boxes: Boxes, query: int, later: int, places: Places, leaves: Leaves
     """
     low, high = boxes.low[query], boxes.high[query]
     box = low[0], low[1], low[2], high[0], high[1], high[2]
-    stack, count, found = scratch(64, 0), len(leaves) - 1, 0
+    stack, count, found, points = scratch(64, 0), len(leaves) - 1, 0, asked(boxes.points[query])
     depth = start_stack(stack, 0, count)
     while depth > 0:
         depth -= 1
@@ -177,7 +198,7 @@ def descend(boxes: Boxes, query: int, later: int, places: Places, leaves: Leaves
                 for p in range(max(leaves.first[node - count], later + 1), leaves.first[node - count + 1]):
                     if boxes_overlap(
                         box, (places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p])
-                    ):
+                    ) and are_apart(points, places.p0[p], places.p1[p], places.p2[p]):
                         if at >= 0:
                             pairs.boxes[at + found] = pair_of(query, places.box[p], later)
                         found += 1
@@ -214,6 +235,11 @@ def search_packet(
     box, like = (x0, y0, z0, x1, y1, z1), nodes.box[1, 0]
     near_x0, near_y0, near_z0 = scratch(1032, like), scratch(1032, like), scratch(1032, like)
     near_x1, near_y1, near_z1 = scratch(1032, like), scratch(1032, like), scratch(1032, like)
+    near_p0, near_p1, near_p2 = (
+        scratch(1032, np.uint32(0)),
+        scratch(1032, np.uint32(0)),
+        scratch(1032, np.uint32(0)),
+    )
     near, close, kept = scratch(1032, np.uint32(0)), scratch(1032, np.uint8(0)), scratch(1032, np.uint32(0))
     stack, met = scratch(64, 0), 0
     depth = start_stack(stack, k if own else 0, count)
@@ -225,6 +251,7 @@ def search_packet(
                 for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
                     b = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
                     near_x0[met], near_y0[met], near_z0[met], near_x1[met], near_y1[met], near_z1[met] = b
+                    near_p0[met], near_p1[met], near_p2[met] = places.p0[p], places.p1[p], places.p2[p]
                     near[met] = p
                     met += np.int64(boxes_overlap(box, b))
                 break
@@ -238,6 +265,7 @@ def search_packet(
                                        -1)  # fmt: skip
             continue
         low, high = boxes.low[queries.box[q]], boxes.high[queries.box[q]]
+        points = asked(boxes.points[queries.box[q]])
         # the boxes of the packet come first, and those up to q have had their turn
         while own and start < met and near[start] <= q:
             start += 1
@@ -249,6 +277,7 @@ def search_packet(
                 & (near_y0[j] <= high[1])
                 & (low[2] <= near_z1[j])
                 & (near_z0[j] <= high[2])
+                & are_apart(points, near_p0[j], near_p1[j], near_p2[j])
             )
         # write always, keep what touches: no branch to guess
         found = 0
@@ -336,6 +365,8 @@ class Bvh:
         centroids: Centres of the boxes at rest [m], (M, 3): boxes that are close then should stay close.
         precision: float32 or float64.
         boxes: The boxes, if there is a record of them already.
+        points: Points of the boxes, (M, 3), for a tree whose boxes that share one are no pair; twice the same counts
+            once.
 
     Attributes:
         boxes: The boxes, which the caller writes before a refit.
@@ -344,7 +375,8 @@ class Bvh:
         nodes: Boxes of the nodes.
     """
 
-    def __init__(self, centroids: NDArray[np.floating], precision: type, boxes: Boxes | None = None) -> None:
+    def __init__(self, centroids: NDArray[np.floating], precision: type, boxes: Boxes | None = None,
+                 points: NDArray[np.integer] | None = None) -> None:  # fmt: skip
         order = hilbert_order(np.asarray(centroids, np.float64)).astype(np.uint32)
         count, leaves = len(order), 1
         while leaves * LEAF < count:
@@ -352,6 +384,11 @@ class Bvh:
         self.boxes = Boxes.zeros(count, precision) if boxes is None else boxes
         self.places, self.nodes = Places.zeros(count, precision), Nodes.zeros(2 * leaves, precision)
         self.places.box[...] = order
+        if points is not None:
+            numbers = points.astype(np.uint32) + np.uint32(1)
+            numbers[:, 1:][numbers[:, 1:] == numbers[:, :-1]] = 0
+            self.boxes.points[...] = numbers
+            self.places.p0[...], self.places.p1[...], self.places.p2[...] = numbers[order].T
         self.leaves = Leaves(precision, first=np.arange(leaves + 1, dtype=np.int64) * count // leaves)
 
     def record_refit(self, p: Program) -> None:

@@ -26,6 +26,7 @@ from shinari.scene.actuator import ActuatorLaw, Muscle
 from shinari.scene.body import Body, Drive, Joint
 from shinari.scene.cluster_surface import ClusterSurface
 from shinari.scene.contact_material import ContactMaterial
+from shinari.scene.controllers import DCMotor, PIDControl
 from shinari.scene.emitter import Emitter, Sink
 from shinari.scene.failure import Failure
 from shinari.scene.fluid_material import FluidMaterial, Sampling
@@ -38,7 +39,7 @@ from shinari.scene.rod import Rod
 from shinari.scene.rod_material import RodMaterial
 from shinari.scene.sewing import Tailoring
 from shinari.scene.soft_material import SoftMaterial
-from shinari.scene.tendon import JointTerm, Segment, Tendon
+from shinari.scene.tendon import JointTerm, Lever, Segment, Tendon
 from shinari.scene.wind import Gusts
 from shinari.shapes.compound import Piece
 from shinari.shapes.registry import shape_types
@@ -65,7 +66,7 @@ RECORDS: dict[str, type] = {
         ),
         *(ClothMaterial, RopeMaterial, RodMaterial, SoftMaterial, LumpMaterial, FluidMaterial, GrainMaterial),
         *(Keyframes, Oscillation, Gusts, Body, Piece, Joint, Drive, BodyRows, Sampling, Emitter, Sink),
-        *(Tendon, JointTerm, Segment, Medium, ActuatorLaw, Muscle),
+        *(Tendon, JointTerm, Segment, Lever, Medium, ActuatorLaw, Muscle, PIDControl, DCMotor),
     )
 }
 """What can be packed beside shapes, by name."""

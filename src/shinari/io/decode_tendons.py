@@ -10,7 +10,7 @@ from shinari.io.decode_bodies import checked_drive, expect
 from shinari.scene.actuator import ActuatorLaw
 from shinari.scene.body import WORLD
 from shinari.scene.contents import Contents
-from shinari.scene.tendon import JointTerm, Segment, Tendon
+from shinari.scene.tendon import LEVERS, JointTerm, Lever, Segment, Tendon
 
 
 def checked_tendon(value: Any, scene: Contents) -> Tendon:
@@ -29,6 +29,8 @@ def checked_tendon(value: Any, scene: Contents) -> Tendon:
         check.number(name, "offset", term.offset)
     for segment in expect(tendon.segments, tuple):
         _check_segment(name, segment, len(scene.bodies))
+    for lever in expect(tendon.levers, tuple):
+        _check_lever(name, lever, len(scene.bodies))
     if tendon.held is not None:
         check.number(name, "held", tendon.held)
     for field in ("compliance", "stiffness", "damping", "limit_compliance", "dry_friction", "mass"):
@@ -60,3 +62,16 @@ def _check_segment(name: str, value: Any, bodies: int) -> None:
         check.unit_quaternion(name, "turn", segment.turn)
     if segment.side is not None:
         check.vector(name, "side", segment.side)
+
+
+def _check_lever(name: str, value: Any, bodies: int) -> None:
+    lever = expect(value, Lever)
+    check.choice(name, "kind", lever.kind, LEVERS)
+    for body in lever.bodies:
+        if body != WORLD:
+            check.indices(name, "bodies", body, bodies)
+    check.array(name, "places", lever.places, (2, 3), most=check.FINITE)
+    check.vector(name, "force", lever.force)
+    check.vector(name, "moment", lever.moment)
+    check.unit_quaternion(name, "turn", lever.turn)
+    check.number(name, "rod", lever.rod, least=0.0)

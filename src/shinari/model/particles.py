@@ -41,8 +41,12 @@ class Origins(Record):
 class Clock(Record):
     """One row: where the step is."""
 
+    substep_length = Field(real, unit="s")
     substep = Field(np.int64, doc="number of the substep")
     iteration = Field(np.int64, doc="number of the iteration in it; 0 again in the second")
+    contact_pass = Field(np.int64, doc="number of the pass over the contacts, counted on from substep to substep")
+    first = Field(np.int64, doc="whether this pass is the first one of a substep")
+    local = Field(np.int64, doc="whether this pass takes only contacts of what the last one moved noticeably")
     written = Field(np.int64, doc="whether the user has moved free particles; who looks at it clears it")
 
 

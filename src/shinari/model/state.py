@@ -51,6 +51,16 @@ class State:
     external_work: float = 0.0
     growing: frozenset[str] = frozenset()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse names that there are not: a value under a misspelt one would be kept, and nothing would move."""
+        fields = State.__dataclass_fields__  # states on a device have more
+        if type(self) is State and not name.startswith("_") and name not in fields and not hasattr(State, name):
+            known = sorted(each for each in {*fields, *vars(State)} if not each.startswith("_"))
+            raise SceneError(f"state: unknown name {check.short(name)}; known are {check.names(known, near=name)}")
+        if name == "frame":
+            value = check.count("state", name, value, least=0)
+        super().__setattr__(name, value)
+
     @property
     def positions(self) -> np.ndarray:
         """Positions [m], (N, 3), in the order in which particles were added. A view, writable."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, kernel, real
+from shinari.compute import Program
+from shinari.model.contact_passes import ContactPasses
 from shinari.model.system_model import BoundSystems
 
 if TYPE_CHECKING:
@@ -18,29 +19,6 @@ if TYPE_CHECKING:
 
 # Methods of a system that run in each step.
 _IN_PYTHON = "begin", "end", "take_released", "follow_state"
-
-
-class ContactPasses(Record):
-    """One row: how often the contacts of an iteration were solved: passes over them, and whether that is enough."""
-
-    number = Field(np.int64, doc="passes so far")
-    done = Field(np.int64)
-    overlap = Field(real, doc="largest overlap of this pass, as a part of the distance to keep")
-
-
-@kernel
-def begin_passes(_, passes: ContactPasses):
-    """An iteration begins."""
-    passes.number[0] = 1
-    passes.overlap[0] = np.float32(0.0)
-
-
-@kernel
-def conclude_pass(_, passes: ContactPasses, least: int, tolerated: real):
-    """A pass is over: it was the last one where enough have been taken and nothing overlaps by more than a part."""
-    passes.number[0] += 1
-    passes.done[0] = passes.number[0] >= least and not passes.overlap[0] > tolerated
-    passes.overlap[0] = np.float32(0.0)
 
 
 class System:
@@ -52,6 +30,8 @@ class System:
             80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
         solves_contacts: Whether it solves contacts, in passes over those of all systems.
         repeated: Whether it solves something else anew in each pass.
+        tells_moved: Whether it notes the particles that its contacts move noticeably, and takes in a local pass only
+            the contacts of these; see `shinari.model.contact_passes`.
         advice: How its time can be reduced, for `sim.profile()`.
         on_device: Whether it runs on a GPU; see docs/gpu.md.
     """
@@ -59,6 +39,7 @@ class System:
     order: int
     solves_contacts = False
     repeated = False
+    tells_moved = False
     advice = ""
     on_device = False
 

@@ -34,6 +34,7 @@ class BoundSystems(Protocol):
         particles: The particles.
         origins: Origins that positions are relative to.
         clock: Where the step is.
+        moved_in: Number of the pass over the contacts that last moved each particle noticeably, (N,).
         new_program: A program that is played where the simulation runs, on the host or on a GPU.
     """
 
@@ -45,6 +46,7 @@ class BoundSystems(Protocol):
     particles: Particles
     origins: Origins
     clock: Clock
+    moved_in: np.ndarray
     new_program: "Callable[[], Program]"
 
     def all_bound(self, kind: type[T]) -> list[T]:

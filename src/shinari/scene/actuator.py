@@ -7,6 +7,7 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import SceneError
+from shinari.scene.controllers import DCMotor, PIDControl
 
 DYNAMICS = ("none", "integrator", "filter", "filterexact", "muscle")
 """From command to activation."""
@@ -65,7 +66,9 @@ class ActuatorLaw:
     """An actuator that acts along a tendon: dynamics of its activation a under a command u, and its force.
 
     F = gear (g0 + g1 L + g2 V) a + gear (b0 + b1 L + b2 V), with L and V the length of the tendon and its rate times
-    gear; a positive force lengthens the tendon. Or the force of a `Muscle`. The activation follows by `dynamics`:
+    gear; a positive force lengthens the tendon. Or the force of a `Muscle`, a `PIDControl` or a `DCMotor`. The last two
+    have inputs and states of their own: their activation is the integral of the position error, or the current. Else it
+    follows by `dynamics`:
     `"none"` a = u; `"integrator"` a' = u; `"filter"` and `"filterexact"` a' = (u - a) / times[0], the latter exact in
     each substep; `"muscle"` the same with u in 0 to 1 and times[0] (0.5 + 1.5 a) where a grows, else
     times[1] / (0.5 + 1.5 a).
@@ -74,13 +77,14 @@ class ActuatorLaw:
         gain: g0 to g2 [N, N/m, N s/m], or g0 alone.
         bias: b0 to b2 [N, N/m, N s/m].
         muscle: A muscle, in place of both.
+        controller: A controller or DC motor, in place of both.
         dynamics: How the activation follows the command.
         times: Time constants [s]: of a filter the first, of a muscle of growth and of decay.
         smoothing: Of a muscle: difference of command and activation over which both times blend; 0: they switch.
         gear: Factor of length and force.
-        command_limits: Least and largest command.
+        command_limits: Least and largest command; of a controller or motor those of its first input.
         activation_limits: Least and largest activation.
-        force_limits: Least and largest force, without the gear [N].
+        force_limits: Least and largest force, without the gear [N]; cogging and bristles of a motor are beyond it.
         early: Whether the activation at the end of a substep acts in it, not that at its start.
     """
 
@@ -95,6 +99,7 @@ class ActuatorLaw:
     activation_limits: tuple[float, float] = ENDLESS
     force_limits: tuple[float, float] = ENDLESS
     early: bool = False
+    controller: PIDControl | DCMotor | None = None
 
     def __post_init__(self) -> None:
         label = "ActuatorLaw"
@@ -103,6 +108,11 @@ class ActuatorLaw:
             object.__setattr__(self, field, tuple(check.array(label, field, value, (3,)).tolist()))
         if self.muscle is not None:
             check.kind(label, "muscle", self.muscle, Muscle)
+        if self.controller is not None and not isinstance(self.controller, (PIDControl, DCMotor)):
+            told = check.short(self.controller)
+            raise SceneError(f"{label}: controller: expected a PIDControl or a DCMotor, got {told}")
+        if self.controller is not None and self.muscle is not None:
+            raise SceneError(f"{label}: controller: it has a muscle already; leave out one of the two")
         check.choice(label, "dynamics", self.dynamics, DYNAMICS)
         times = check.array(label, "times", self.times, (2,)).tolist()
         for value in times:
@@ -116,30 +126,42 @@ class ActuatorLaw:
             object.__setattr__(self, field, _pair(label, field, getattr(self, field), infinite=True))
         check.choice(label, "early", self.early, (True, False))
 
-    def command(self, label: str, value: Any) -> float:
-        """A checked command.
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of what it is told: `"command"`, or the inputs of its controller or motor."""
+        return ("command",) if self.controller is None else self.controller.inputs
+
+    def command(self, label: str, value: Any) -> tuple[float, ...]:
+        """A checked command: a number for each input.
 
         Raises:
-            SceneError: It is no number, or outside the limits.
+            SceneError: It is no number, or one for each of several inputs, or outside the limits.
         """
-        command = check.number(label, "command", value)
+        if len(self.inputs) == 1:
+            given = [check.number(label, "command", value)]
+        else:
+            given = check.array(label, "command", value, (len(self.inputs),)).tolist()
         low, high = self.command_limits
-        if not low <= command <= high:
-            raise SceneError(f"{label}: command: {command:g} is outside its limits {low:g} to {high:g}")
-        return command
+        if given and not low <= given[0] <= high:
+            raise SceneError(f"{label}: command: {given[0]:g} is outside its limits {low:g} to {high:g}")
+        return tuple(given)
 
 
 def law_of(label: str, value: Any) -> ActuatorLaw | None:
     """The actuator that is meant: a muscle alone has the dynamics of one.
 
     Raises:
-        SceneError: It is neither an `ActuatorLaw` nor a `Muscle`.
+        SceneError: It is none.
     """
     if value is None or isinstance(value, ActuatorLaw):
         return value
     if isinstance(value, Muscle):
         return ActuatorLaw(muscle=value, dynamics="muscle", command_limits=(0.0, 1.0))
-    raise SceneError(f"{label}: actuator: expected an ActuatorLaw or a Muscle, got {check.short(value)}")
+    if isinstance(value, (PIDControl, DCMotor)):
+        return ActuatorLaw(controller=value)
+    raise SceneError(
+        f"{label}: actuator: expected an ActuatorLaw, a Muscle, a PIDControl or a DCMotor, got {check.short(value)}"
+    )
 
 
 def _pair(label: str, field: str, value: Any, infinite: bool = False) -> tuple[float, float]:

@@ -69,6 +69,55 @@ class Pulley:
 
 
 @dataclass(frozen=True)
+class Thrust:
+    """A force and a moment on a body for each newton of the force of a tendon.
+
+    They act at a place and in directions that the body carries along. Alone this is a jet or a propeller: it counts
+    nothing in the length, and nothing takes up the reaction. With a `base` it acts against another body, and counts
+    force . d + moment . phi in the length: how far its place is from that of the base, d, and the rotation vector phi
+    by which the body is turned from the base; both directions are then carried along by the base. The reaction acts on
+    the base at the same place.
+
+    Attributes:
+        body: The body that it acts on.
+        place: Where, as described, in the world [m], (3,).
+        force: Direction and factor of the force, in the world as described, (3,).
+        moment: Direction and factor of the moment [m], (3,).
+        base: The place of another body, or of the world, against which it acts; None: nothing.
+        turned: With a base: by how much the body counts as turned from that as described, a unit quaternion w x y z.
+    """
+
+    body: Any
+    place: Any
+    force: Any = (0.0, 0.0, 0.0)
+    moment: Any = (0.0, 0.0, 0.0)
+    base: Via | None = None
+    turned: Any = (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Crank:
+    """A slider that is joined to a body by a rod: the tendon is as long as the slider is out along its axis.
+
+    With the vector v from the slider's origin to the place on the body, and the axis a, the length is
+    a . v - sqrt((a . v)^2 + rod^2 - v . v); where the rod does not reach the axis, a . v.
+
+    Attributes:
+        body: The body that the rod turns; None: the world.
+        place: Where the rod meets it as described, in the world [m], (3,).
+        slider: The body along which the slider moves, and the origin of its travel.
+        axis: Its axis, in the world as described, of any length but zero.
+        rod: Length of the rod [m].
+    """
+
+    body: Any
+    place: Any
+    slider: Any
+    axis: Any
+    rod: float
+
+
+@dataclass(frozen=True)
 class JointTerm:
     """What a joint adds to the length of a tendon: a polynomial of its angle or travel.
 
@@ -112,6 +161,34 @@ class Segment:
     through: bool = False
 
 
+LEVERS = ("thrust", "relative", "crank")
+"""What a `Lever` can be."""
+
+
+@dataclass(frozen=True)
+class Lever:
+    """What a `Thrust` or a `Crank` adds to a tendon.
+
+    Attributes:
+        kind: One of `LEVERS`: a `Thrust` alone, one with a base, a `Crank`.
+        bodies: Indices of the body and of that against which it acts, or `WORLD`.
+        places: Places in the axes of these bodies [m], (2, 3).
+        force: Direction of the force in the axes of the second body, of a thrust alone in those of its body; the axis
+            of a slider, (3,).
+        moment: Likewise, (3,).
+        turn: Unit quaternion X for which q X q'^-1 is how far the body q is turned from the other q', (4,).
+        rod: Of a crank [m].
+    """
+
+    kind: str
+    bodies: tuple[int, int]
+    places: np.ndarray
+    force: np.ndarray
+    moment: np.ndarray
+    turn: np.ndarray
+    rod: float = 0.0
+
+
 @dataclass(frozen=True)
 class Tendon:
     """A tendon.
@@ -132,6 +209,7 @@ class Tendon:
         drive: Its motor, or None.
         max_force: Largest force of its motors [N].
         actuator: Its actuator, or None.
+        levers: Forces and cranks.
     """
 
     name: str
@@ -149,6 +227,7 @@ class Tendon:
     drive: Drive | None = None
     max_force: float = np.inf
     actuator: ActuatorLaw | None = None
+    levers: tuple[Lever, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,11 +304,11 @@ class TendonHandle:
         """
         return self._state.activation
 
-    def command(self, value: float) -> None:
+    def command(self, value: Any) -> None:
         """Give its actuator a command, which holds until the next one.
 
         Args:
-            value: Of a muscle its excitation, 0 to 1.
+            value: Of a muscle its excitation, 0 to 1; of a controller or motor with several inputs one for each.
 
         Raises:
             SceneError: There is no simulation or no actuator, or the value is outside the limits.

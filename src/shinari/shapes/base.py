@@ -1,10 +1,10 @@
 """The base of all shapes: what the rest of the package asks of one outside of kernels."""
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from shinari.compute.once import cached_property
 from shinari.errors import SceneError
 from shinari.shapes.mass import MassProperties, mesh_properties
 

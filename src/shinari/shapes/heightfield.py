@@ -1,13 +1,13 @@
 """The ground under a table of heights."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
 from shinari import check
+from shinari.compute.once import cached_property
 from shinari.errors import SceneError
 from shinari.schema_types import Positive, Table
 from shinari.shapes.base import SEGMENTS, Shape, Triangles

@@ -7,13 +7,13 @@ that.
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
 
 from shinari import check
+from shinari.compute.once import cached_property
 from shinari.errors import SceneError
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub

@@ -36,6 +36,7 @@ class BoundSystems:
         particles: The particles.
         origins: Origins that positions are relative to.
         clock: Where the step is.
+        moved_in: Number of the pass over the contacts that last moved each particle noticeably, (N,).
         new_program: A program that is played where the simulation runs, on the host or on a GPU.
         systems: Systems that take part, in the order in which a step goes through them.
     """
@@ -55,6 +56,8 @@ class BoundSystems:
         predicted = np.zeros((model.particle_count, 3), real)
         self.particles = Particles(real, x=state.x, v=state.v, predicted=predicted, origin_index=model.origin_index)
         self.origins, self.clock = Origins(real, position=state.origins), Clock.zeros(1, real)
+        self.clock.substep_length[0] = settings.substep
+        self.moved_in = np.zeros(model.particle_count, np.int64)
         user = UserState(real, position=state.positions, velocity=state.velocities, slot=model.slots)
         motion = ParticleMotion(model, settings, user, self.particles, self.origins, self.clock)
         self._by_model: list[tuple[SystemModel | None, Sequence[System]]] = [(None, [motion])]
@@ -88,7 +91,7 @@ class BoundSystems:
     def prepare(self, record: RecordStep) -> Program:
         """The program of a step, with all its kernels loaded or compiled."""
         if self._program is None:
-            self._refuse_on_device()
+            self.refuse_on_device()
             self._program = self.new_program()
             record(self._program, self.systems, self.clock, self.settings)
             try:
@@ -98,7 +101,7 @@ class BoundSystems:
                 raise SceneError(str(error)) from error
         return self._program
 
-    def _refuse_on_device(self) -> None:
+    def refuse_on_device(self) -> None:
         """Refuse systems that do not run on a GPU yet."""
         missing = [type(system).__name__ for system in self.systems if not system.on_device]
         if self.settings.device != "cpu" and missing:

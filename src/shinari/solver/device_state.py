@@ -1,4 +1,4 @@
-"""Where the arrays of a simulation live: on the host, or on a GPU with copies on the host that are fetched."""
+"""Where the arrays of simulations live: on the host, or on a GPU with copies on the host that are fetched."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shinari import check
-from shinari.compute import Program
+from shinari.compute import Program, Record
+from shinari.compute.batch import Batch
 from shinari.model.state import State
 
 if TYPE_CHECKING:
@@ -26,6 +27,42 @@ class Host:
     def state(self, state: State) -> State:
         """The state, there."""
         return state
+
+    def beside(self) -> "Host":
+        """Where another world lives beside this one."""
+        return self
+
+    def batch(self, count: int) -> Any:
+        """So many programs that run side by side."""
+        return Batch(count)
+
+    def prepare(self, program: Program) -> None:
+        """A program of one of many worlds was recorded."""
+        program.prepare()
+
+    def arrays(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Arrays that are up to date when they are asked for."""
+        return arrays
+
+    def lend(self, arrays: dict[str, np.ndarray], name: str) -> Any:
+        """An array as it is on a device; None on the host."""
+        return None
+
+    def raw(self, record: Record) -> dict[str, np.ndarray]:
+        """Arrays of a record as they are on the host."""
+        return dict(record.arrays)
+
+    def raw_state(self, state: State) -> dict[str, np.ndarray]:
+        """Arrays of a state as they are on the host."""
+        return state.arrays()
+
+    def write(self, array: np.ndarray, values: Any) -> None:
+        """Write values into an array."""
+        array[...] = values
+
+    def copied(self, array: np.ndarray) -> Any:
+        """A copy of an array, for `write`."""
+        return array.copy()
 
     def bind(self) -> None:
         """The systems are bound anew."""
@@ -46,13 +83,17 @@ class Host:
 
 
 class Gpu:
-    """Arrays of a GPU."""
+    """Arrays of a GPU.
 
-    def __init__(self) -> None:
+    Args:
+        memory: The memory there of another world, which this one shares.
+    """
+
+    def __init__(self, memory: "DeviceMemory | None" = None) -> None:
         from shinari.compute.cuda.api import device
         from shinari.compute.cuda.memory import DeviceMemory
 
-        self.memory = DeviceMemory(device())
+        self.memory = DeviceMemory(device()) if memory is None else memory
         self._kept: State | None = None
         self._kept_at = 0.0
 
@@ -60,15 +101,62 @@ class Gpu:
         """A program that is played there."""
         from shinari.compute.cuda.program import DeviceProgram
 
-        return DeviceProgram(self.memory)
+        return DeviceProgram(self.memory, self)
 
     def state(self, state: State) -> State:
         """The state, there."""
         return DeviceState(state, self.memory)
 
+    def beside(self) -> "Gpu":
+        """Where another world lives beside this one, in the same memory."""
+        return Gpu(self.memory)
+
+    def batch(self, count: int) -> Any:
+        """So many programs that run side by side."""
+        from shinari.compute.cuda.batch import DeviceBatch
+
+        return DeviceBatch(count)
+
+    def prepare(self, program: Program) -> None:
+        """A program of one of many worlds was recorded: the batch gives it a place."""
+
+    def arrays(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Arrays that are up to date when they are asked for."""
+        from shinari.compute.cuda.memory import Arrays
+
+        return Arrays(self.memory, arrays)
+
+    def lend(self, arrays: dict[str, np.ndarray], name: str) -> Any:
+        """An array as it is on the device, without fetching it."""
+        from shinari.compute.cuda.memory import plain
+
+        return self.memory.lend(plain(arrays)[name])
+
+    def raw(self, record: Record) -> dict[str, np.ndarray]:
+        """Arrays of a record as they are on the host, without fetching them."""
+        from shinari.compute.cuda.memory import plain
+
+        return dict(plain(record.arrays))
+
+    def raw_state(self, state: State) -> dict[str, np.ndarray]:
+        """Arrays of a state as they are on the host, without fetching them."""
+        from shinari.compute.cuda.memory import plain
+
+        there = object.__new__(State)
+        vars(there).update({k: plain(v) if isinstance(v, dict) else v for k, v in vars(state).items()})
+        return there.arrays()
+
+    def write(self, array: np.ndarray, values: Any) -> None:
+        """Write values into an array, where it is now."""
+        self.memory.write(array, values)
+
+    def copied(self, array: np.ndarray) -> Any:
+        """A copy of an array, for `write`, where it is now."""
+        return self.memory.copy_of(array)
+
     def bind(self) -> None:
         """The systems are bound anew: arrays there are fetched, and their memory is freed."""
-        self.memory.release()
+        self.memory.release(self)
 
     def rows(self, state: State, particles: np.ndarray) -> np.ndarray:
         """Positions and inverse masses of some particles in solver order."""
@@ -78,7 +166,7 @@ class Gpu:
         """Copies of the arrays that last from step to step beside positions and velocities, where they are now."""
         named = {"broken": vars(state)["broken"], "parts": vars(state)["system_arrays"]}
         return {
-            f"{part}/{name}": self.memory.keep(f"{part}/{name}", array)
+            f"{part}/{name}": self.memory.keep((id(self), part, name), array)
             for part, arrays in named.items()
             for name, array in arrays.raw()
         }

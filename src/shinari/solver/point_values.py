@@ -15,10 +15,10 @@ over h^2, with the multipliers of the last substep. Contacts, pressures of fluid
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from shinari.compute.once import cached_property
 from shinari.constraints.registry import ConstraintType
 from shinari.maths.strain import stretch_strain
 from shinari.model.model import ConstraintBlock, Model

@@ -2,20 +2,22 @@
 
 import time
 import traceback
-from functools import cached_property
+from collections import Counter
 from typing import Any, TypeVar
 
 import numpy as np
 
+from shinari import check
+from shinari.compute.once import cached_property
 from shinari.compute.threads import processors
-from shinari.errors import DivergenceError, LostDeviceError, MemoryLimitError
+from shinari.errors import DivergenceError, LostDeviceError, MemoryLimitError, SceneError
 from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State, start
 from shinari.scene.contents import Contents
-from shinari.scene.handle import Handle
+from shinari.scene.handle import Handle, RowsHandle
 from shinari.solver.bound_systems import BoundSystems
-from shinari.solver.device_state import for_device
+from shinari.solver.device_state import Gpu, Host, for_device
 from shinari.solver.diagnostics import Diagnostics
 from shinari.solver.profile import Profile, Profiler
 from shinari.solver.rebuild import RowTable
@@ -41,6 +43,7 @@ class Run:
         settings: How it is simulated.
         model: Its model with these settings.
         described: The scene with other materials and the like, of which the model is; None: the scene.
+        device: Where its arrays live; None: in memory of its own.
 
     Attributes:
         scene: The scene as it was built.
@@ -53,12 +56,22 @@ class Run:
         diagnostics: What is measured of a state.
     """
 
-    def __init__(self, scene: Contents, settings: Settings, model: Model, described: Contents | None = None) -> None:
+    def __init__(
+        self,
+        scene: Contents,
+        settings: Settings,
+        model: Model,
+        described: Contents | None = None,
+        device: Host | Gpu | None = None,
+    ) -> None:
         self.scene, self.described = scene, scene if described is None else described
         self.settings, self.model = settings, model
-        self._revision = scene.revision
+        self._revision, self._built = scene.revision, frozenset(scene.handles)
+        self._built_rows: Counter[str] = Counter()
+        for rows in scene.rows:
+            self._built_rows[rows.type] += len(rows.indices)
         self._rows: RowTable | None = None
-        self._device = for_device(settings.device)
+        self._device = for_device(settings.device) if device is None else device
         self.state = self._device.state(self.first_state())
         self.state.coloured = settings.sweep == "gauss-seidel"
         self.grabs: list[Grab] = []
@@ -217,13 +230,35 @@ class Run:
         """Whether the scene was changed after it was built."""
         return self.scene.revision != self._revision
 
+    def refuse_later(self, *given: object) -> None:
+        """Refuse handles and names, also in lists and mappings, of what was added after the scene was built.
+
+        Raises:
+            SceneError: One of them was.
+        """
+        if not self.changed():
+            return
+        several = (each for value in given if isinstance(value, (list, tuple, dict)) for each in value)
+        for value in (*given, *several):
+            name = value if isinstance(value, str) else getattr(value, "name", None)
+            later = self.scene.handles.get(name) if isinstance(name, str) and name not in self._built else None
+            if isinstance(value, RowsHandle):
+                known = value.rows.stop <= self._built_rows[value.type]
+            else:
+                known = later is None or (later is not value and name is not value)
+            if not known:
+                told = check.short(value if name is None else name)
+                raise SceneError(f"simulation: {told} was added after the simulation was built; build a new Simulation")
+
     def particles_of(self, handle: object, field: str = "handle") -> slice:
         """Particles of an object, given its handle or its name as this argument."""
+        self.refuse_later(handle)
         found = self.scene.find("simulation", field, handle, Handle)
         return slice(found.particles.start, found.particles.stop)
 
     def object_index(self, handle: object, field: str = "handle") -> int:
         """Its index among the particle objects of the scene."""
+        self.refuse_later(handle)
         found = self.scene.find("simulation", field, handle, Handle)
         return [obj.name for obj in self.scene.particle_objects].index(found.name)
 

@@ -1,6 +1,7 @@
 """States of worlds that a reset brings back."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +25,9 @@ class Snapshot:
         assert world.steps is not None
         own = [array for array in _arrays(world) if array.ctypes.data not in constants]
         known = [kept for _, kept in other._arrays] if other is not None else []
-        self._arrays = [(array, _kept(array, known[k : k + 1])) for k, array in enumerate(own)]
+        self._arrays = [(array, _kept(world, array, known[k : k + 1])) for k, array in enumerate(own)]
         self._lists: list[tuple[Record, dict[str, np.ndarray]]] = [
-            (record, dict(record.arrays)) for record in world.steps.lists()
+            (record, world.device.raw(record)) for record in world.steps.lists()
         ]
         self._times = world.state.frame, world.state.external_work
         self._world, self._bound = world, world.bound
@@ -38,11 +39,13 @@ class Snapshot:
 
     def restore(self) -> None:
         """Write everything back; lists that have grown get the arrays that they had."""
+        device = self._world.device
         for record, arrays in self._lists:
-            if any(record.arrays[name] is not array for name, array in arrays.items()):
+            now = device.raw(record)
+            if any(now[name] is not array for name, array in arrays.items()):
                 record.bind(**arrays)
         for array, kept in self._arrays:
-            array[...] = kept
+            device.write(array, kept)
         self._world.state.frame, self._world.state.external_work = self._times
 
 
@@ -85,22 +88,24 @@ class Snapshots:
 
 
 def _arrays(world: World) -> Iterable[np.ndarray]:
-    """All arrays that a world without Python uses, each once."""
+    """All arrays that a world without Python uses, each once, as they are on the host."""
     if world.steps is None:
         return []
     records = world.steps.records()
     tables = {record.addresses.ctypes.data for record in records}
-    found = [array for record in records for array in record.arrays.values()]
+    found = [array for record in records for array in world.device.raw(record).values()]
     found += [array for array in world.steps.cells() if array.ctypes.data not in tables]
-    found += world.state.arrays().values()
+    found += world.device.raw_state(world.state).values()
     # of views that begin at one address the longest
     found = sorted((array for array in found if array.nbytes), key=lambda array: array.nbytes)
     return {array.ctypes.data: array for array in found}.values()
 
 
-def _kept(array: np.ndarray, other: list[np.ndarray]) -> np.ndarray:
+def _kept(world: World, array: np.ndarray, other: list[Any]) -> Any:
     """A copy of an array, or the one that holds the same bytes."""
+    copy = world.device.copied(array)
     for known in other:
-        if known.shape == array.shape and known.dtype == array.dtype and known.tobytes() == array.tobytes():
+        alike = isinstance(copy, np.ndarray) and isinstance(known, np.ndarray)
+        if alike and known.shape == copy.shape and known.dtype == copy.dtype and known.tobytes() == copy.tobytes():
             return known
-    return array.copy()
+    return copy

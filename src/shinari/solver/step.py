@@ -12,10 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from shinari.compute import Program
+from shinari.model.contact_passes import ContactPasses, begin_passes, conclude_pass
 from shinari.model.particles import Clock
 from shinari.model.settings import Settings
 from shinari.model.state import State
-from shinari.model.system import ContactPasses, System, begin_passes, conclude_pass, record
+from shinari.model.system import System, record
 from shinari.solver.bound_systems import BoundSystems
 
 PHASES = (
@@ -28,8 +29,8 @@ PHASES = (
 then passes of `between`, `contacts` and `overlap`."""
 
 # Contacts are solved in passes: what a collider gives to the lowest layer of a stack has to reach the others. There are
-# more passes while a contact still overlaps by more than a part of its gap. Colliders alone take two: what pushes a
-# triangle out may push its neighbours in.
+# more passes while a contact still overlaps by more than a part of its gap, of what moves alone if all systems know
+# what they have moved. Colliders alone take two: what pushes a triangle out may push its neighbours in.
 ALONE, PASSES, MOST_PASSES = 2, 3, 6
 TOLERATED = 0.02
 
@@ -71,10 +72,10 @@ def record_step(p: Program, systems: Sequence[System], clock: Clock, settings: S
         record(p, systems, "detect")
         record(p, systems, "predict")
         p.copy(0, (clock.iteration, 0))
-        record_iteration(p, systems, passes, first=True)
+        record_iteration(p, systems, clock, passes, first=True)
         if settings.iterations > 1:
             with p.loop(settings.iterations - 1, index=(clock.iteration, 0)):
-                record_iteration(p, systems, passes, first=False)
+                record_iteration(p, systems, clock, passes, first=False)
         record(p, systems, "settle")
         record(p, systems, "velocities")
         record(p, systems, "restitution")
@@ -83,16 +84,20 @@ def record_step(p: Program, systems: Sequence[System], clock: Clock, settings: S
     record(p, systems, "end")
 
 
-def record_iteration(p: Program, systems: Sequence[System], passes: ContactPasses, first: bool) -> None:
+def record_iteration(p: Program, systems: Sequence[System], clock: Clock, passes: ContactPasses, first: bool) -> None:
     """Record an iteration: all constraints once, then the contacts in passes."""
     record(p, systems, "project", first)
-    solves_contacts = sum(system.solves_contacts for system in systems)
-    if not solves_contacts and not any(system.repeated for system in systems):
+    repeated = [system for system in systems if system.solves_contacts or system.repeated]
+    if not repeated:
         return
-    p.serial(begin_passes, passes)
+    least = PASSES if sum(system.solves_contacts for system in systems) > 1 else ALONE
+    local = all(system.tells_moved for system in repeated)
+    p.serial(begin_passes, passes, clock)
+    p.copy(int(first), (clock.first, 0))
     record(p, systems, "contacts", first)
+    p.copy(0, (clock.first, 0))
     with p.repeat(MOST_PASSES - 1, until=(passes.done, 0)):
         record(p, systems, "between")
         record(p, systems, "contacts", False)
         record(p, systems, "overlap", passes)
-        p.serial(conclude_pass, passes, PASSES if solves_contacts > 1 else ALONE, TOLERATED)
+        p.serial(conclude_pass, passes, clock, least, MOST_PASSES, TOLERATED, int(local))

@@ -14,6 +14,7 @@ from shinari.model.particles import Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State, start
 from shinari.scene.contents import Contents
+from shinari.solver.device_state import Gpu, Host
 from shinari.solver.run import REACH, Run
 from shinari.solver.step import begin_step, end_step, record_step
 
@@ -55,6 +56,7 @@ class World(Run):
         shown: Arrays that are to hold what the user sees, by their name in the state.
         progress: Steps of a call, of all worlds.
         index: Its row there.
+        device: Where its arrays live.
 
     Attributes:
         steps: The program of several steps, where no system needs Python; else None.
@@ -69,10 +71,11 @@ class World(Run):
         shown: dict[str, np.ndarray],
         progress: Progress,
         index: int,
+        device: Host | Gpu,
     ) -> None:
         self._shown, self._progress, self._index = shown, progress, index
         self.steps: Program | None = None
-        super().__init__(scene, settings, model, described)
+        super().__init__(scene, settings, model, described, device)
 
     def first_state(self) -> State:
         """The state in which the scene begins; the user sees its arrays in those of all worlds."""
@@ -88,11 +91,12 @@ class World(Run):
         if any(system.needs_python for system in self.bound.systems):
             super().prepare()
             return
-        self._before = self.lasting()
-        self.steps = Program()
+        self.bound.refuse_on_device()
+        self._before = {name: values.copy() for name, values in self.state.lasting().items()}
+        self.steps = self._device.program()
         with self.steps.loop((self._progress.left, self._index)):
             self._record_step(self.steps)
-        self.steps.prepare()
+        self._device.prepare(self.steps)
 
     def _record_step(self, p: Program) -> None:
         bound = self.bound
@@ -110,6 +114,11 @@ class World(Run):
     def needs_no_python(self) -> bool:
         """Whether its steps follow each other in compiled code."""
         return self.steps is not None and not self.grabs
+
+    @property
+    def device(self) -> Host | Gpu:
+        """Where its arrays live."""
+        return self._device
 
     def begin_step(self) -> None:
         """Begin a step in Python, where a system needs it."""
@@ -134,4 +143,4 @@ class World(Run):
     @property
     def before(self) -> dict[str, np.ndarray]:
         """The lasting arrays as they were before the last step that was replayed."""
-        return self._before
+        return self._device.arrays(self._before)

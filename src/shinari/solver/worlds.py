@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shinari.compute.batch import Batch
-from shinari.errors import MemoryLimitError, ShinariError
+from shinari.errors import LostDeviceError, MemoryLimitError, ShinariError
 from shinari.solver.step import record_step
 from shinari.solver.world import Progress, World
 
@@ -23,7 +22,7 @@ class WorldSteps:
 
     def __init__(self, worlds: Sequence[World], progress: Progress) -> None:
         self._worlds, self._progress = worlds, progress
-        self._batch = Batch(len(worlds))
+        self._batch = worlds[0].device.batch(len(worlds))
 
     def take(self, chosen: np.ndarray, count: int, threads: int) -> Errors:
         """Take steps of some worlds.
@@ -35,7 +34,24 @@ class WorldSteps:
 
         Returns:
             The errors of those that could not take all steps.
+
+        Raises:
+            LostDeviceError: The GPU failed; the states are the last ones that were copied to the host.
         """
+        try:
+            for world in self._worlds:
+                world.device.keep(world.state)
+            return self._take(chosen, count, threads)
+        except LostDeviceError as error:
+            for world in self._worlds:
+                world.device.abandon(world.state)
+            frames = sorted(world.state.frame for world in self._worlds)
+            raise LostDeviceError(
+                f"worlds: step: the GPU failed: {error}. The states are those of frames {frames[0]} to {frames[-1]}, "
+                "the last ones copied to the host: save them, and go on in a new process."
+            ) from error
+
+    def _take(self, chosen: np.ndarray, count: int, threads: int) -> Errors:
         compiled = np.array([self._worlds[k].needs_no_python for k in chosen.tolist()], bool)
         errors = self._take_compiled(chosen[compiled], count, threads)
         left = chosen[~compiled]
@@ -58,6 +74,8 @@ class WorldSteps:
             progress.done[left] = progress.far[left] = 0
             try:
                 stopped, failed = self._batch.run(left, threads)
+            except LostDeviceError:
+                raise
             except BaseException:
                 self._count(left)
                 for k in left[progress.done[left] < progress.left[left]].tolist():
@@ -97,6 +115,8 @@ class WorldSteps:
             for k, world in worlds.items():
                 if k not in errors:
                     world.end_step()
+        except LostDeviceError:
+            raise
         except BaseException:
             for k, world in worlds.items():
                 if world.state.frame == frames[k]:

@@ -8,11 +8,10 @@ import numpy as np
 
 from shinari.api.scene import Scene
 from shinari.shapes.box import Box
-from shinari.shapes.capsule import Capsule
 from shinari.shapes.plane import Plane
 from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
-from shinari.verify.rigid_scenes import ONE, angle_between, axes, place, single, spin, velocity, weightless
+from shinari.verify.rigid_scenes import ONE, angle_between, axes, figure, place, single, spin, velocity, weightless
 
 _G = 9.81
 
@@ -191,25 +190,6 @@ def breaking(_: str) -> Iterator[Measurement]:
             yield at_least(f"fall in 1 s, moment at {part:g} of the load [m]", 4.0, fall, theory="as above")
 
 
-def _figure(scene: Scene, middle: np.ndarray, rotation: np.ndarray) -> None:
-    """A trunk with four limbs of two parts, whose joints have narrow limits, that turns about its middle."""
-
-    def part(shape: Any, offset: tuple[float, float, float]) -> Any:
-        return scene.add_rigid_body(
-            shape, position=middle + offset, velocity=np.cross(rotation, offset), angular_velocity=rotation,
-            friction=0.6
-        )  # fmt: skip
-
-    trunk = part(Box((0.3, 0.3, 0.2)), (0.0, 0.0, 0.0))
-    for x in (-0.12, 0.12):
-        for end in (-1, 1):
-            upper, lower = (part(Capsule(0.05, 0.16), (x, y * end, 0.0)) for y in (0.28, 0.54))
-            scene.add_joint("ball", upper, trunk, anchor=np.add(middle, (x, 0.15 * end, 0.0)), axis=(0, 1, 0),
-                            swing_limit=0.8, twist_limits=(-0.3, 0.3))  # fmt: skip
-            scene.add_joint("hinge", lower, upper, anchor=np.add(middle, (x, 0.41 * end, 0.0)), axis=(1, 0, 0),
-                            limits=(-1.5, 0.0))  # fmt: skip
-
-
 @check("forces of figures that jam", "momentum: the floor's force is m (dv/dt - g) in every step", precisions=ONE)
 def jammed_figures(_: str) -> Iterator[Measurement]:
     """Two figures tumble onto the floor and each other: stops against contacts, which Newton steps do not settle.
@@ -221,7 +201,7 @@ def jammed_figures(_: str) -> Iterator[Measurement]:
         random, scene = np.random.default_rng(seed), Scene(gravity=(0, -_G, 0))
         floor = scene.add_collider(Plane(), friction=0.6)
         for k in range(2):
-            _figure(scene, np.array([0.2 * k, 0.9 + 0.9 * k, 0.1 * k]), random.uniform(-6.0, 6.0, 3))
+            figure(scene, np.array([0.2 * k, 0.9 + 0.9 * k, 0.1 * k]), random.uniform(-6.0, 6.0, 3))
         sim = single(scene, dt=1 / 60, substeps=substeps)
         mass = np.array([body.mass for body in scene.bodies])
         weight, error, largest = mass.sum() * _G, 0.0, 0.0

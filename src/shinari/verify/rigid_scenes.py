@@ -4,6 +4,7 @@ Bodies are in double precision whatever the precision of the particles, so that 
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy as np
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.scene.handle import BodyHandle
+from shinari.scene.joint_handle import JointHandle
 from shinari.shapes.box import Box
+from shinari.shapes.capsule import Capsule
 from shinari.shapes.plane import Plane
 
 ONE = ("float64",)
@@ -133,3 +136,47 @@ def pyramid(rows: int, edge: float) -> Scene:
             at = edge * (k - 0.5 * (rows - row - 1)), edge * (row + 0.5), 0.0
             scene.add_rigid_body(Box((edge, edge, edge)), position=at, friction=0.6)
     return scene
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure.
+
+    Attributes:
+        bodies: Its trunk, then its limbs.
+        joints: Its joints.
+        places: Both bodies of each, and where it holds them.
+    """
+
+    bodies: list[BodyHandle]
+    joints: list[JointHandle]
+    places: list[tuple[BodyHandle, BodyHandle, np.ndarray]]
+
+    def anchors(self, sim: Simulation) -> list[Anchor]:
+        """What measures the gaps of its joints, made from a simulation at its start."""
+        return [Anchor(sim, *each) for each in self.places]
+
+
+def figure(scene: Scene, middle: np.ndarray, rotation: np.ndarray) -> Figure:
+    """A trunk with four limbs of two parts, whose joints have narrow limits, that turns about its middle."""
+    made = Figure([], [], [])
+
+    def part(shape: Any, offset: tuple[float, float, float]) -> BodyHandle:
+        made.bodies.append(scene.add_rigid_body(
+            shape, position=middle + offset, velocity=np.cross(rotation, offset), angular_velocity=rotation,
+            friction=0.6
+        ))  # fmt: skip
+        return made.bodies[-1]
+
+    def join(kind: str, a: BodyHandle, b: BodyHandle, at: np.ndarray, **options: Any) -> None:
+        made.places.append((a, b, at))
+        made.joints.append(scene.add_joint(kind, a, b, anchor=at, **options))
+
+    trunk = part(Box((0.3, 0.3, 0.2)), (0.0, 0.0, 0.0))
+    for x in (-0.12, 0.12):
+        for end in (-1, 1):
+            upper, lower = (part(Capsule(0.05, 0.16), (x, y * end, 0.0)) for y in (0.28, 0.54))
+            join("ball", upper, trunk, np.add(middle, (x, 0.15 * end, 0.0)), axis=(0, 1, 0), swing_limit=0.8,
+                 twist_limits=(-0.3, 0.3))  # fmt: skip
+            join("hinge", lower, upper, np.add(middle, (x, 0.41 * end, 0.0)), axis=(1, 0, 0), limits=(-1.5, 0.0))
+    return made

@@ -72,6 +72,40 @@ def collapsed(precision: str) -> Iterator[Measurement]:
             )
 
 
+@check("beams of any stiffness recover", "the energy has one minimum: every state returns to rest")
+def beams(precision: str) -> Iterator[Measurement]:
+    """Beams from 1 kPa to 1 GPa that start in a line, in a point, inside out, or at random: the worst of five."""
+    mesh = lattice((5, 2, 2), EDGE)
+    rng = np.random.default_rng(5)
+    size = mesh[0].max(axis=0)
+    states = [mesh[0] * scale for scale in ([1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, -1.0, 1.0])]
+    states += [rng.uniform(0.0, scale * size, mesh[0].shape) for scale in (1.0, 10.0)]
+    for young in (1e3, 1e5, 1e7, 1e9):
+        wave = np.sqrt(young / DENSITY) / size.max()
+        # what is ten times as large flies through itself for some seconds
+        seconds = max(6.0, 80.0 / wave)
+        # single precision: of stiff tetrahedra as above, and corrections of soft ones, which are as the square of the
+        # substep, round to nothing: with 20 substeps a beam of 1 kPa stops up to 0.03 off, see `decisions/solids.md`
+        substeps = {1e3: 5, 1e9: 80}.get(young, 20) if precision == "float32" else 20
+        for ratio in (0.0, 0.3, 0.495):
+            worst = 0.0
+            for state in states:
+                scene = Scene(gravity=(0.0, 0.0, 0.0), damping=min(2.0, wave))
+                material = SoftMaterial(density=DENSITY, youngs_modulus=young, poissons_ratio=ratio, thickness=0.0)
+                scene.add_soft_body(mesh, material=material)
+                sim = small(scene, precision, substeps=substeps)
+                sim.state.positions = state
+                sim.step(int(60 * seconds))
+                worst = max(worst, off_shape(sim.state.positions, mesh[0]) / float(size.max()))
+            yield at_most(
+                f"farthest vertex off its place over the length, E {young:g} Pa, nu {ratio:g}, worst of {len(states)}",
+                0.0,
+                worst,
+                absolute=0.005,
+                theory="swings of ten lengths shrink to exp(-6) of that and less",
+            )
+
+
 def squeezed(
     precision: str, young: float, ratio: float, height: float, friction: float, model: str = "neo_hookean"
 ) -> tuple[Simulation, np.ndarray, list[tuple[float, float]]]:

@@ -17,8 +17,8 @@ PACKAGE, MODULE = "numba_cuda", "numba.cuda"
 """The package that brings the interface, and the module that it is: this line chooses between it and its successors."""
 
 
-Launch = tuple[Any, int, int, tuple[int, ...]]
-"""A launch: entry, blocks, threads of a block, and arguments."""
+Launch = tuple[Any, tuple[int, int], tuple[int, int], tuple[int, ...]]
+"""A launch: entry, blocks along two axes, threads of a block along two axes, and arguments."""
 
 
 class Device(Protocol):
@@ -63,13 +63,13 @@ class Device(Protocol):
     def compile(self, kernels: list[tuple[Kernel, type]]) -> list[Any]:
         """Entries of kernels at a precision, to be launched.
 
+        The arguments of an entry are five addresses, of the word of control, of a gate, of the arguments of the kernel
+        and of the words where its items begin and end; then, for many worlds, the address of a table with a row of such
+        five for each, and the number of worlds, which is 0 for the five that are given.
+
         Raises:
             CompileError: A kernel does not compile.
         """
-        ...
-
-    def launch(self, entry: Any, blocks: int, threads: int, arguments: tuple[int, ...]) -> None:
-        """Run an entry with int64 arguments after what was launched before."""
         ...
 
     def play(self, key: Any, launches: list[Launch]) -> None:

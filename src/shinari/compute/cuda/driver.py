@@ -6,7 +6,6 @@ are captured as one graph and launched at once; a driver that cannot capture lau
 
 import os
 from contextlib import suppress
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -15,10 +14,11 @@ import numpy as np
 from shinari.compute.cuda.api import Launch
 from shinari.compute.cuda.ptx import SYMBOL, ptx
 from shinari.compute.kernels import Kernel
+from shinari.compute.once import cached_property
 from shinari.errors import DeviceError, LostDeviceError, MemoryLimitError
 
-# Graphs that are kept; one program needs one.
-MOST_GRAPHS = 16
+# Graphs that are kept; a program needs one for each of its segments.
+MOST_GRAPHS = 64
 
 # Errors after which all calls of a process fail.
 LOST = (
@@ -175,11 +175,11 @@ class DriverDevice:
                 self._entries[kernel, precision] = self._driver.call("cuModuleGetFunction", module, SYMBOL.encode())
         return [self._entries[each] for each in kernels]
 
-    def launch(self, entry: Any, blocks: int, threads: int, arguments: tuple[int, ...]) -> None:
+    def launch(self, entry: Any, blocks: tuple[int, int], threads: tuple[int, int], arguments: tuple[int, ...]) -> None:
         """Run an entry after what was launched before."""
         values = np.array(arguments, np.int64)
         pointers = values.ctypes.data + 8 * np.arange(len(values), dtype=np.uint64)
-        shape = blocks, 1, 1, threads, 1, 1
+        shape = *blocks, 1, *threads, 1
         self._driver.call("cuLaunchKernel", entry, *shape, 0, self.stream, pointers.ctypes.data, 0)
 
     def play(self, key: Any, launches: list[Launch]) -> None:

@@ -9,8 +9,10 @@ the device, and each record a table there. Arrays are copied when they are asked
 A reference to an array that was kept over a run is therefore old: ask the record, or the state, again.
 """
 
-from collections.abc import Iterable, Iterator
+import weakref
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,22 @@ STALE = 255
 MOST_ROWS = 16
 
 
+class Writer:
+    """Somebody who writes to copies on the device when it runs.
+
+    Attributes:
+        last: Number of its last run, as `DeviceMemory.runs` counts them.
+        is_gone: Whether it will never run again.
+    """
+
+    def __init__(self) -> None:
+        self.last, self.is_gone = 0, False
+
+    def retire(self) -> None:
+        """It will never run again."""
+        self.is_gone = True
+
+
 class Mirror:
     """An array that owns its memory, and its copy on the device.
 
@@ -36,13 +54,28 @@ class Mirror:
         data: Its bytes.
         address: Where the copy lies.
         host_newer: Whether Python may have written since it was copied to the device.
-        device_newer: Whether kernels may have written since it was copied to the host.
+        writers: Who writes to the copy.
+        written: Number of the run after which somebody else did.
+        fetched: Number of the run after which both were the same.
     """
 
-    def __init__(self, owner: np.ndarray, address: int) -> None:
+    def __init__(self, owner: np.ndarray, address: int, fetched: int) -> None:
         self.owner, self.address = owner, address
         self.data = owner.reshape(-1, order="A").view(np.uint8) if owner.size else np.zeros(0, np.uint8)
-        self.host_newer, self.device_newer = True, False
+        self.host_newer, self.fetched, self.written = True, fetched, 0
+        self.writers: list[Writer] = []
+
+    @property
+    def device_newer(self) -> bool:
+        """Whether kernels may have written since it was copied to the host."""
+        return self.written > self.fetched or any(writer.last > self.fetched for writer in self.writers)
+
+    def attach(self, writer: Writer) -> None:
+        """From now on it writes here, too."""
+        if writer in self.writers:
+            return
+        self.written = max([self.written, *(each.last for each in self.writers if each.is_gone)])
+        self.writers = [*(each for each in self.writers if not each.is_gone), writer]
 
 
 def owner_of(array: np.ndarray) -> np.ndarray:
@@ -62,32 +95,77 @@ class Kept:
     """
 
     def __init__(self, device: Device, address: int, array: np.ndarray) -> None:
-        self._device, self._address, self._shape, self._dtype = device, address, array.shape, array.dtype
+        self._device, self.address, self._shape, self._dtype = device, address, array.shape, array.dtype
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         found = np.empty(self._shape, self._dtype)
         if found.size:
-            self._device.download(self._address, found.reshape(-1).view(np.uint8))
+            self._device.download(self.address, found.reshape(-1).view(np.uint8))
         return found if dtype is None else found.astype(dtype)
 
 
+@dataclass
+class _Placed:
+    """A record on the device.
+
+    Attributes:
+        record: The record.
+        address: Address of its table there.
+        seen: The addresses of its arrays on the host of which that table is.
+        owners: Who uses it.
+    """
+
+    record: Record
+    address: int
+    seen: np.ndarray
+    owners: set[int]
+
+
+@dataclass
+class _Cell:
+    """An array with a count or a condition.
+
+    Attributes:
+        array: The array.
+        copy: What was copied to the device, if no record has it.
+        owners: Who uses it.
+    """
+
+    array: np.ndarray
+    copy: np.ndarray | None
+    owners: set[int]
+
+
 class DeviceMemory:
-    """The memory of one simulation on a device.
+    """The memory of one simulation, or of many worlds, on a device.
 
     Attributes:
         device: The device.
         copied: Bytes copied to the device and back so far.
         is_lost: Whether the device has failed; arrays are then those of the host.
+        runs: Runs of programs so far, and other times at which somebody may have written there.
+        version: Changes whenever arrays get other copies.
     """
 
     def __init__(self, device: Device) -> None:
         self.device, self.copied, self.is_lost = device, [0, 0], False
-        self._kept: dict[str, tuple[int, int]] = {}
+        self.runs = self.version = 0
+        self._kept: dict[Any, tuple[int, int]] = {}
+        self._forget_all()
+
+    def _forget_all(self) -> None:
         self._mirrors: dict[int, Mirror] = {}
-        self._records: dict[int, tuple[Record, np.ndarray, int]] = {}
-        self._constants: dict[bytes, int] = {}
-        self._cells: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
-        self._words: list[int] = []
+        self._records: dict[int, _Placed] = {}
+        self._cells: dict[int, _Cell] = {}
+        # what is to be done before the next run: tables that are old, copies that are old
+        self._changed: set[int] = set()
+        self._touched: dict[int, Mirror] = {}
+        self._loose: list[int] | None = None
+        self.version += 1
+
+    def mirror_of(self, array: np.ndarray) -> Mirror | None:
+        """The copy of the array that an array is a view of, if there is one."""
+        return self._mirrors.get(owner_of(array).ctypes.data)
 
     def address_of(self, array: np.ndarray) -> int:
         """Address on the device of the first element of an array of the host."""
@@ -95,35 +173,36 @@ class DeviceMemory:
         start = owner.ctypes.data
         mirror = self._mirrors.get(start)
         if mirror is None or mirror.owner.nbytes < owner.nbytes:
-            mirror = self._mirrors[start] = Mirror(owner, self.device.allocate(max(owner.nbytes, 8)))
-            self._upload(mirror.address, mirror.data)
+            address = self.device.allocate(max(owner.nbytes, 8))
+            mirror = self._mirrors[start] = self._touched[start] = Mirror(owner, address, self.runs)
+            self.version += 1
         return mirror.address + array.ctypes.data - start if array.size else mirror.address
 
-    def table_of(self, record: Record) -> int:
+    def table_of(self, record: Record, owner: object = None) -> int:
         """Address on the device of the table of a record; from now on it is kept up to date."""
-        found = self._records.get(id(record))
-        if found is None:
+        key = id(record)
+        if key not in self._records:
+            address = self.device.allocate(record.addresses.nbytes)
+            self._records[key] = _Placed(record, address, np.zeros(0, np.int64), set())
             if not isinstance(record.arrays, Arrays):
-                record.arrays = Arrays(self, record.arrays)
-            found = record, np.zeros(0, np.int64), self.device.allocate(record.addresses.nbytes)
-            self._records[id(record)] = found
-            self._refresh(record)
-        return found[2]
+                record.arrays = Arrays(self, record.arrays, key)
+            self._loose = None
+            self._refresh(key)
+        self._records[key].owners.add(id(owner))
+        return self._records[key].address
 
-    def constant(self, values: np.ndarray) -> int:
-        """Address of values that never change, int64."""
-        key = values.tobytes()
-        if key not in self._constants:
-            address = self.device.allocate(max(values.nbytes, 8))
-            self._upload(address, values.view(np.uint8))
-            self._constants[key] = address
-        return self._constants[key]
-
-    def cell(self, array: np.ndarray, index: int) -> int:
+    def cell(self, array: np.ndarray, index: int, owner: object = None) -> int:
         """Address of an int64 of an array; if no record has it, it is compared with its copy before each run."""
         address = self.address_of(array) + array.itemsize * index
-        self._cells.setdefault(id(array), (array, None))
+        if id(array) not in self._cells:
+            self._cells[id(array)] = _Cell(array, None, set())
+            self._loose = None
+        self._cells[id(array)].owners.add(id(owner))
         return address
+
+    def change(self, record: int) -> None:
+        """A record, by its identity, gets other arrays."""
+        self._changed.add(record)
 
     def before_run(self) -> None:
         """Bring arrays to the device that Python may have written.
@@ -133,57 +212,77 @@ class DeviceMemory:
         """
         if self.is_lost:
             raise LostDeviceError("device: it has failed before, and does not answer this process any more")
-        for record, _, _ in list(self._records.values()):
-            self._refresh(record)
-        owned = {owner_of(array).ctypes.data for record, _, _ in self._records.values() for array in raw(record)}
-        for key, (array, copy) in self._cells.items():
-            mirror = self._mirrors[owner_of(array).ctypes.data]
-            if owner_of(array).ctypes.data not in owned and (copy is None or not np.array_equal(array, copy)):
-                mirror.host_newer = True
-                self._cells[key] = array, array.copy()
-        for mirror in self._mirrors.values():
+        if changed := [key for key in self._changed if key in self._records]:
+            self._loose = None
+            for key in changed:
+                self._refresh(key)
+            self._prune()
+        self._changed.clear()
+        for cell in map(self._cells.__getitem__, self._loose_cells()):
+            if cell.copy is None or not np.array_equal(cell.array, cell.copy):
+                self._touch(self._mirrors[owner_of(cell.array).ctypes.data])
+                cell.copy = cell.array.copy()
+        for mirror in self._mirrors.values() if self.device.checked else ():
             self._check(mirror)
-            if mirror.host_newer:
-                self._upload(mirror.address, mirror.data)
-                mirror.host_newer = False
+        for start, mirror in list(self._touched.items()):
+            self._upload(mirror.address, mirror.data)
+            mirror.host_newer = False
+            del self._touched[start]
 
-    def after_run(self, written: Iterable[np.ndarray]) -> None:
-        """Kernels may have written into arrays."""
-        for array in written:
-            mirror = self._mirrors.get(owner_of(array).ctypes.data)
-            if mirror is None:  # in a part of the program that has never run
-                continue
-            if self.device.checked and not mirror.device_newer and mirror.data.flags.writeable:
-                now = np.empty_like(mirror.data)
-                self.device.download(mirror.address, now)
-                if np.array_equal(now, mirror.data):
-                    continue
-                # whoever reads it without asking for it finds no number
-                mirror.data[...] = STALE
-            mirror.device_newer = True
+    def _loose_cells(self) -> list[int]:
+        """Cells that no record has."""
+        if self._loose is None:
+            owned = {owner_of(array).ctypes.data for each in self._records.values() for array in raw(each.record)}
+            cells = self._cells.items()
+            self._loose = [key for key, cell in cells if owner_of(cell.array).ctypes.data not in owned]
+        return self._loose
+
+    def after_run(self, writer: Writer) -> None:
+        """Kernels may have written into the arrays of a writer."""
+        self.runs += 1
+        writer.last = self.runs
+        if self.device.checked:
+            for mirror in self._mirrors.values():
+                if writer in mirror.writers:
+                    self._make_stale(mirror)
+
+    def _make_stale(self, mirror: Mirror) -> None:
+        """On a device that checks: whoever reads an array that is old without asking for it finds no number."""
+        if not mirror.data.flags.writeable or (len(mirror.data) and (mirror.data == STALE).all()):
+            return
+        now = np.empty_like(mirror.data)
+        self.device.download(mirror.address, now)
+        if np.array_equal(now, mirror.data):
+            mirror.fetched = self.runs
+        else:
+            mirror.data[...] = STALE
 
     def fetch(self, array: np.ndarray) -> np.ndarray:
         """The array, up to date on the host; Python may write into it until the next run."""
         mirror = self._mirrors.get(owner_of(array).ctypes.data)
         if mirror is not None:
             self._download(mirror)
-            mirror.host_newer = True
+            self._touch(mirror)
         return array
 
-    def words(self, count: int) -> int:
-        """Address of so many new int64 that only the device writes."""
-        self._words.append(self.device.allocate(8 * count))
-        return self._words[-1]
+    def _touch(self, mirror: Mirror) -> None:
+        """Python may write to an array."""
+        if not mirror.host_newer:
+            mirror.host_newer = True
+            self._touched[mirror.owner.ctypes.data] = mirror
 
-    def write_words(self, address: int, values: list[int]) -> None:
-        """Write int64 to the device."""
-        self.device.upload(address, np.array(values, np.int64).view(np.uint8))
-
-    def read_word(self, address: int) -> int:
-        """An int64 on the device, after all that was launched."""
-        value = np.zeros(1, np.int64)
-        self.device.download(address, value.view(np.uint8))
-        return int(value[0])
+    def write(self, array: np.ndarray, values: "np.ndarray | Kept") -> None:
+        """Write values of its type and shape into an array, where it is now: other parts of its owner stay there."""
+        mirror = self.mirror_of(array)
+        if mirror is None or not mirror.device_newer or not array.flags.c_contiguous:
+            self.fetch(array)[...] = np.asarray(values)
+            return
+        if not array.nbytes:
+            return
+        if isinstance(values, Kept):
+            self.device.copy(self.address_of(array), values.address, array.nbytes)
+        else:
+            self._upload(self.address_of(array), np.ascontiguousarray(values).reshape(-1).view(np.uint8))
 
     def lend(self, array: np.ndarray) -> DeviceArray:
         """The array as it is on the device, for others to read and write until the next run."""
@@ -194,7 +293,9 @@ class DeviceMemory:
             self._upload(mirror.address, mirror.data)
         if self.device.checked and mirror.data.flags.writeable:
             mirror.data[...] = STALE
-        mirror.host_newer, mirror.device_newer = False, True
+        self._touched.pop(mirror.owner.ctypes.data, None)
+        self.runs += 1
+        mirror.host_newer, mirror.written = False, self.runs
         self.device.synchronise()
         return DeviceArray(address, array.shape, array.dtype, CPU if self.device.checked else CUDA, (self, mirror))
 
@@ -210,9 +311,9 @@ class DeviceMemory:
             self.device.download(self.address_of(array) + int(index) * array.strides[0], row.view(np.uint8))
         return result
 
-    def keep(self, name: str, array: np.ndarray) -> "np.ndarray | Kept":
+    def keep(self, name: Any, array: np.ndarray) -> "np.ndarray | Kept":
         """A copy of an array as it is now, where it is now, until the next one of that name."""
-        mirror = self._mirrors.get(owner_of(array).ctypes.data)
+        mirror = self.mirror_of(array)
         if mirror is None or not mirror.device_newer or not array.flags.c_contiguous:
             return self.fetch(array).copy()
         address, room = self._kept.get(name, (0, 0))
@@ -225,41 +326,62 @@ class DeviceMemory:
             self.device.copy(address, self.address_of(array), array.nbytes)
         return Kept(self.device, address, array)
 
-    def release(self) -> None:
-        """Give all memory back; what is newer on the device is fetched before."""
-        for mirror in self._mirrors.values():
-            self._download(mirror)
-        for address in self._addresses():
-            self.device.free(address)
-        self._forget()
+    def copy_of(self, array: np.ndarray) -> "np.ndarray | Kept":
+        """A copy of an array as it is now, where it is now, as long as somebody has it."""
+        mirror = self.mirror_of(array)
+        if mirror is None or not mirror.device_newer or not array.nbytes or not array.flags.c_contiguous:
+            return array.copy()
+        kept = Kept(self.device, self.device.allocate(array.nbytes), array)
+        weakref.finalize(kept, self.device.free, kept.address).atexit = False
+        self.device.copy(kept.address, self.address_of(array), array.nbytes)
+        return kept
+
+    def release(self, owner: object = None) -> None:
+        """Give back the memory of the records of an owner that nobody else uses; what is newer there is fetched before.
+
+        Without an owner, everything.
+        """
+        for key, placed in list(self._records.items()):
+            placed.owners.discard(id(owner))
+            if owner is None or not placed.owners:
+                placed.record.arrays = plain(placed.record.arrays)
+                self.device.free(placed.address)
+                del self._records[key]
+                self._changed.discard(key)
+        for key, cell in list(self._cells.items()):
+            cell.owners.discard(id(owner))
+            if owner is None or not cell.owners:
+                del self._cells[key]
+        self._loose = None
+        self._prune()
+        if not self._records:
+            for address, _ in self._kept.values():
+                self.device.free(address)
+            self._kept = {}
+            self._forget_all()
 
     def abandon(self) -> None:
         """The device has failed: from now on arrays are those of the host, as old as they are there."""
         self.is_lost = True
-        self._forget()
+        for placed in self._records.values():
+            placed.record.arrays = plain(placed.record.arrays)
+        self._forget_all()
+        self._kept = {}
 
     def __del__(self) -> None:
         # a device that has failed, or a process that ends, takes nothing back
         with suppress(Exception):
-            for address in [] if self.is_lost else self._addresses():
+            addresses = [mirror.address for mirror in self._mirrors.values()]
+            addresses += [placed.address for placed in self._records.values()]
+            addresses += [address for address, _ in self._kept.values()]
+            for address in [] if self.is_lost else addresses:
                 self.device.free(address)
 
-    def _addresses(self) -> list[int]:
-        """All that was allocated."""
-        found = [mirror.address for mirror in self._mirrors.values()]
-        found += [address for _, _, address in self._records.values()]
-        return [*found, *self._constants.values(), *self._words, *(address for address, _ in self._kept.values())]
-
-    def _forget(self) -> None:
-        for record, _, _ in self._records.values():
-            record.arrays = dict(record.arrays.raw()) if isinstance(record.arrays, Arrays) else record.arrays
-        self._mirrors, self._records, self._constants, self._cells, self._words = {}, {}, {}, {}, []
-        self._kept = {}
-
-    def _refresh(self, record: Record) -> None:
+    def _refresh(self, key: int) -> None:
         """Bring the table of a record up to date where arrays of the host were replaced."""
-        _, seen, address = self._records[id(record)]
-        if np.array_equal(seen, record.addresses):
+        placed = self._records[key]
+        record = placed.record
+        if np.array_equal(placed.seen, record.addresses):
             return
         table = record.addresses.copy()
         for k, (declared, array) in enumerate(zip(record.fields.values(), raw(record), strict=True)):
@@ -267,17 +389,23 @@ class DeviceMemory:
             row = array.itemsize * declared.shape[-1] if declared.shape else 1
             if row in (8, 16) and table[k] % row:
                 raise DeviceError(f"{type(record).__name__}: {declared.name}: its rows do not begin at {row} bytes")
-        self._upload(address, table.view(np.uint8))
-        self._records[id(record)] = record, record.addresses.copy(), address
-        if len(seen):
-            self._prune()
+        self._upload(placed.address, table.view(np.uint8))
+        placed.seen = record.addresses.copy()
 
     def _prune(self) -> None:
         """Give back copies of arrays that no record has any more."""
-        used = {owner_of(array).ctypes.data for record, _, _ in self._records.values() for array in raw(record)}
-        used |= {owner_of(array).ctypes.data for array, _ in self._cells.values()}
+        used = {owner_of(array).ctypes.data for each in self._records.values() for array in raw(each.record)}
+        used |= {owner_of(cell.array).ctypes.data for cell in self._cells.values()}
         for start in [start for start in self._mirrors if start not in used]:
-            self.device.free(self._mirrors.pop(start).address)
+            self._drop(start)
+
+    def _drop(self, start: int) -> None:
+        """Give back the copy of an array; what is newer there is fetched before."""
+        mirror = self._mirrors.pop(start)
+        self._touched.pop(start, None)
+        self._download(mirror)
+        self.device.free(mirror.address)
+        self.version += 1
 
     def _check(self, mirror: Mirror) -> None:
         """On a device that checks: nobody wrote to an array that was old."""
@@ -289,7 +417,7 @@ class DeviceMemory:
         if mirror.device_newer and mirror.data.flags.writeable and len(mirror.data):
             self.device.download(mirror.address, mirror.data)
             self.copied[1] += mirror.data.nbytes
-        mirror.device_newer = False
+        mirror.fetched = self.runs
 
     def _upload(self, address: int, data: np.ndarray) -> None:
         if len(data):
@@ -300,9 +428,13 @@ class DeviceMemory:
 class Arrays(dict):
     """Arrays of a record of which the device has copies: asking for one brings it up to date."""
 
-    def __init__(self, memory: DeviceMemory, arrays: dict[str, np.ndarray]) -> None:
+    def __init__(self, memory: DeviceMemory, arrays: dict[str, np.ndarray], record: int = 0) -> None:
         super().__init__(arrays)
-        self._memory = memory
+        self._memory, self._record = memory, record
+
+    def __setitem__(self, name: str, array: np.ndarray) -> None:
+        super().__setitem__(name, array)
+        self._memory.change(self._record)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._memory.fetch(super().__getitem__(name))
@@ -329,7 +461,12 @@ class Arrays(dict):
         return iter(super().items())
 
 
+def plain(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays as they are on the host."""
+    return dict(arrays.raw()) if isinstance(arrays, Arrays) else arrays
+
+
 def raw(record: Record) -> list[np.ndarray]:
     """Arrays of a record in the order of its fields, without fetching them."""
-    arrays = dict(record.arrays.raw()) if isinstance(record.arrays, Arrays) else record.arrays
+    arrays = plain(record.arrays)
     return [arrays[name] for name in record.fields]

@@ -5,17 +5,15 @@ decides nothing while a step runs: a launch whose gate is closed does nothing. P
 (the run is interrupted there, and goes on there), and where a loop has as many passes as a kernel says.
 """
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from shinari.compute.cuda.api import Launch
 from shinari.compute.cuda.memory import DeviceMemory, raw
-from shinari.compute.cuda.unroll import STEERING, Placed, Unrolled
+from shinari.compute.cuda.player import Player
 from shinari.compute.kernels import Kernel
-from shinari.compute.program import LAUNCH, Cell, Program
+from shinari.compute.program import COPY, LAUNCH, LOOP, Cell, Program
 from shinari.compute.records import Record
 
 
@@ -24,15 +22,18 @@ class DeviceProgram(Program):
 
     Args:
         memory: The memory there.
+        owner: Whose records they are, for `DeviceMemory.release`.
     """
 
-    def __init__(self, memory: DeviceMemory) -> None:
+    # enough threads for a GPU from some thousands of items on; see docs/decisions/gpu.md
+    scan_chunk = 64
+
+    def __init__(self, memory: DeviceMemory, owner: object = None) -> None:
         super().__init__()
-        self.device_memory = memory
+        self.device_memory, self.owner = memory, owner
         self.calls: list[tuple[Kernel, type, tuple, np.ndarray]] = []
         self.operands: list[Cell] = []
-        self.targets: list[np.ndarray] = []
-        self._player: _Player | None = None
+        self._player: Player | None = None
 
     def launch(
         self,
@@ -64,15 +65,29 @@ class DeviceProgram(Program):
         return self._lines
 
     def prepare(self) -> None:
-        """Compile all kernels, and give their records a place on the device."""
-        if self._player is None:
-            self._player = _Player(self)
-            self._run = self._player.run
+        """Compile all kernels."""
+        if self._run is None:
+            self.device_memory.device.compile([(kernel, precision) for kernel, precision, _, _ in self.calls])
+            self._run = self._play
 
     def run(self, threads: int = 1) -> bool:
         """Play the program; False when a `stop_if` ended it."""
         self.prepare()
         return self._run()
+
+    def _play(self) -> bool:
+        if self._player is None:
+            self._player = Player([self])
+        halts, errors = self._player.run(np.ones(1, bool))
+        for error in errors.values():
+            raise error
+        return bool(halts[0] == 0)
+
+    def signature(self) -> tuple:
+        """What programs that are played together have in common: lines, kernels and constants."""
+        constants = tuple(None if isinstance(cell, tuple) else int(cell) for cell in self.operands)
+        kernels = tuple((kernel, precision) for kernel, precision, _, _ in self.calls)
+        return tuple(map(tuple, self._lines)), kernels, constants
 
     def make_room(self, line: int) -> None:
         """Let the list of a line grow."""
@@ -87,6 +102,10 @@ class DeviceProgram(Program):
         """Bytes of all records that its kernels read or write."""
         return sum({array.ctypes.data: array.nbytes for array in self.arrays()}.values())
 
+    def cells(self) -> list[np.ndarray]:
+        """Arrays of counts and conditions, which may belong to records, too, each once."""
+        return list({id(cell[0]): cell[0] for cell in self.operands if isinstance(cell, tuple)}.values())
+
     def records(self) -> list[Record]:
         """Records of all launches, each once."""
         found = {id(v): v for _, _, arguments, _ in self.calls for v in arguments if isinstance(v, Record)}
@@ -94,7 +113,9 @@ class DeviceProgram(Program):
 
     def arrays(self) -> list[np.ndarray]:
         """Arrays of the host that have copies which kernels may write."""
-        return [array for record in self.records() for array in raw(record)] + self.targets
+        numbers = [line[2] if line[0] == COPY else line[3] for line in self._lines if line[0] in (COPY, LOOP)]
+        written = [cell[0] for number in numbers if isinstance(cell := self.operands[number], tuple)]
+        return [array for record in self.records() for array in raw(record)] + written
 
     def _unread_cell(self) -> int:
         """A constant: the number of a pass that no kernel reads is not written, which saves a launch in each pass."""
@@ -106,70 +127,3 @@ class DeviceProgram(Program):
             raise TypeError(f"program: cell: got {value[0].dtype}; expected int64")
         self.operands.append(value)
         return len(self.operands) - 1
-
-
-class _Player:
-    """Plays a program.
-
-    The launches up to the place where a loop has as many passes as a kernel says are a segment; most programs are one.
-    """
-
-    def __init__(self, program: DeviceProgram) -> None:
-        self._program, self._memory = program, program.device_memory
-        self._device = self._memory.device
-        self._unrolled = Unrolled(program.recorded, program.operands, self._place(program))
-        self._program.targets += self._unrolled.written_cells()
-        self._static: list[Launch] | None = None
-        # the device keeps the key, which must not keep the program and its memory alive
-        self._key = object()
-        weakref.finalize(self, self._device.forget, self._key)
-
-    def _place(self, program: DeviceProgram) -> Placed:
-        """Compile all kernels, and put records and arguments on the device."""
-        wanted = [(kernel, precision) for kernel, precision, _, _ in program.calls]
-        entries = self._device.compile(wanted + [(kernel, np.float32) for kernel in STEERING])
-        tables = [self._arguments(arguments, table) for _, _, arguments, table in program.calls]
-        steering = dict(zip(STEERING, entries[len(wanted) :], strict=True))
-        rooms = {id(record.addresses): record for record in program.lists()}
-        return Placed(self._memory, entries, tables, steering, rooms, [id(array) for array in program.arrays()])
-
-    def _arguments(self, arguments: tuple, table: np.ndarray) -> int:
-        """Address of the arguments of a launch, with the tables of records on the device."""
-        placed = table.copy()
-        for k, value in enumerate(arguments):
-            if isinstance(value, Record):
-                placed[k] = self._memory.table_of(value)
-        return self._memory.constant(placed)
-
-    def run(self) -> bool:
-        """Play from the first line to the last; False if the run was stopped."""
-        self._memory.before_run()
-        self._unrolled.go_on()
-        try:
-            if self._static is not None:
-                return self._issue(self._static, self._key)
-            segment: list[Launch] = []
-            for part in self._unrolled.parts():
-                if part is not None:
-                    segment += part
-                elif self._issue(segment, None):
-                    segment = []
-                else:
-                    return False
-            if self._unrolled.is_static:
-                self._static = segment
-            return self._issue(segment, None)
-        finally:
-            self._memory.after_run(self._program.arrays())
-
-    def _issue(self, segment: list[Launch], key: Any) -> bool:
-        """Play launches, making room where they ask for it; False if they were stopped."""
-        self._device.play(key, segment)
-        while (halt := self._unrolled.halted()) > 0:
-            place, line = self._unrolled.interrupts[halt - 1]
-            self._memory.after_run(self._program.arrays())
-            self._program.make_room(line)
-            self._memory.before_run()
-            self._unrolled.go_on()
-            self._device.play(None, segment[place:])
-        return halt == 0

@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from shinari.compute import cached_files
 from shinari.compute.cuda.api import compiler, internal
 from shinari.compute.cuda.tuples import split_tuples
@@ -66,7 +68,7 @@ def compiled(kernel: Kernel, precision: type, capability: tuple[int, int]) -> st
     options = {"opt": 3, "fma": int(contracts(kernel, set()))}
     try:
         result = internals.compile_cuda(
-            grid_loop(cuda, body), types.void, (types.int64,) * 5, nvvm_options=options, cc=capability
+            grid_loop(cuda, body), types.void, (types.int64,) * 7, nvvm_options=options, cc=capability
         )
     except internal("core.errors").NumbaError as error:
         subject = f"{kernel.subject}: cannot be compiled as it is called" if kernel.subject else kernel.name
@@ -88,13 +90,23 @@ def grid_loop(cuda: Any, body: Any) -> Any:
     """The entry: threads take items in strides while the run goes on and the gate is open."""
     from shinari.compute.cuda.words import keep_loop, load_word
 
-    def run(control, gate, arguments, begin, end):  # type: ignore[no-untyped-def]
+    def run(control, gate, arguments, begin, end, table, worlds):  # type: ignore[no-untyped-def]
+        world = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
+        if worlds > 0:
+            if world >= worlds:
+                return
+            row = table + 40 * world
+            control, gate, arguments = load_word(row), load_word(row + 8), load_word(row + 16)
+            begin, end = load_word(row + 24), load_word(row + 32)
         if load_word(control) == 0 and load_word(gate) != 0:
-            last, stride = load_word(end), cuda.gridsize(1)
-            i = load_word(begin) + cuda.grid(1)
-            while i < last:
+            stride = np.int32(cuda.gridDim.y * cuda.blockDim.x)
+            i = load_word(begin) + cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+            # in 32 bits: one register less that lives through the body
+            left = np.int32(load_word(end) - i)
+            while left > 0:
                 body(arguments, i, i + 1)
                 i += stride
+                left = np.int32(left - stride)
                 keep_loop()
 
     return run

@@ -19,6 +19,8 @@ from shinari.compute.records import Record, Rows, concrete
 
 # Threads and blocks of a launch: few, for each is a thread of Python; items are shared among them in strides.
 THREADS, BLOCKS = 4, 2
+# Worlds side by side in a block.
+BESIDE = 2
 
 # Among the globals of `_run` once it is made for a kernel.
 cuda: Any
@@ -68,14 +70,14 @@ class SimulatedDevice:
                 self._entries[each] = self._cuda.jit(_grid_loop(*each))
         return [self._entries[each] for each in kernels]
 
-    def launch(self, entry: Any, blocks: int, threads: int, arguments: tuple[int, ...]) -> None:
-        """Run an entry."""
-        entry[min(blocks, BLOCKS), min(threads, THREADS)](*arguments)
-
     def play(self, key: Any, launches: list[Launch]) -> None:
         """Run launches one after the other."""
-        for each in launches:
-            self.launch(*each)
+        for each, blocks, threads, arguments in launches:
+            beside = min(threads[1], BESIDE)
+            worlds = blocks[0] * threads[1]
+            each[(-(-worlds // beside), min(blocks[1], BLOCKS)), (min(threads[0], THREADS // beside), beside)](
+                *arguments
+            )
 
     def forget(self, key: Any) -> None:
         """Nothing is kept."""
@@ -93,11 +95,17 @@ def _grid_loop(kernel: Kernel, precision: type) -> Callable:
     return FunctionType(_run.__code__, scope, kernel.name)
 
 
-def _run(control: int, gate: int, arguments: int, begin: int, end: int) -> None:
+def _run(control: int, gate: int, arguments: int, begin: int, end: int, table: int, worlds: int) -> None:
+    world = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y  # noqa: F821
+    if worlds > 0:
+        if world >= worlds:
+            return
+        control, gate, arguments, begin, end = (load_word(table + 8 * (5 * world + k)) for k in range(5))
     if load_word(control) != 0 or load_word(gate) == 0:
         return
+    first = load_word(begin) + cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x  # noqa: F821
     with np.errstate(all="ignore"):
-        for i in range(load_word(begin) + cuda.grid(1), load_word(end), cuda.gridsize(1)):  # noqa: F821
+        for i in range(first, load_word(end), cuda.gridDim.y * cuda.blockDim.x):  # noqa: F821
             body(arguments, i, i + 1)  # noqa: F821
 
 

@@ -1,109 +1,63 @@
 """The lines of a program as a list of launches, with all loops unrolled and conditions turned into gates."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from shinari.compute.cuda import words
 from shinari.compute.cuda.api import Launch
-from shinari.compute.cuda.memory import DeviceMemory
+from shinari.compute.cuda.placed import Made, Placed
 from shinari.compute.kernels import Kernel
-from shinari.compute.program import COPY, LAUNCH, LOOP, REQUIRE, STOP, UNTIL, WHEN, Cell
-from shinari.compute.records import Record
-
-# Threads of a block; blocks of a launch whose number of items only the device knows: items are taken in strides.
-THREADS, BLOCKS = 128, 1024
+from shinari.compute.program import COPY, LAUNCH, LOOP, REQUIRE, STOP, UNTIL, WHEN
 
 # Launches that do nothing because a condition does not hold, at most; before more of them Python reads it.
 MOST_IDLE = 32
 
-STEERING = (words.set_word, words.copy_word, words.open_gate, words.close_gate, words.stop_run, words.require_room)
-
-
-@dataclass
-class Placed:
-    """Addresses and entries of a program on the device.
-
-    Attributes:
-        memory: The memory.
-        entries: Entry of each call.
-        tables: Address of the arguments of each call.
-        steering: Entries of the kernels that steer.
-        rooms: Records that may grow, by the identity of their table of addresses.
-        arrays: Identities of arrays that kernels may write.
-    """
-
-    memory: DeviceMemory
-    entries: list[Any]
-    tables: list[int]
-    steering: dict[Kernel, Any]
-    rooms: dict[int, Record]
-    arrays: list[int]
-
-    def word(self, cell: Cell) -> int:
-        """Address of a cell or of a constant."""
-        if not isinstance(cell, tuple):
-            return self.memory.constant(np.array([cell], np.int64))
-        array, index = cell
-        if id(array) in self.rooms:
-            return self.memory.table_of(self.rooms[id(array)]) + 8 * index
-        return self.memory.cell(array, index)
-
-    def blocks(self, begin: Cell, end: Cell) -> tuple[int, int]:
-        """Blocks and threads for the items between two cells."""
-        cells = [cell for cell in (begin, end) if isinstance(cell, tuple)]
-        if any(id(array) in self.arrays for array, _ in cells):
-            return BLOCKS, THREADS
-        first, last = (int(cell[0][cell[1]]) if isinstance(cell, tuple) else int(cell) for cell in (begin, end))
-        items = max(last - first, 1)
-        return (1, 1) if items == 1 else (-(-items // THREADS), THREADS)
-
 
 class Unrolled:
-    """The launches of a program.
+    """The launches of programs of one or many worlds.
 
     A short part whose condition does not hold is launched and does nothing. Before a long one the segment ends, and
-    Python reads whether it runs: that takes about as long as a few tens of launches that do nothing.
+    Python reads whether it runs in a world: that takes about as long as a few tens of launches that do nothing.
 
     Args:
-        lines: The lines; cells are numbers.
-        cells: The cells.
-        placed: Addresses and entries on the device.
+        placed: The programs on the device.
 
     Attributes:
         interrupts: For each launch that may interrupt the run its place in the segment, and its line.
-        is_static: Whether the launches are the same in each run: Python reads nothing.
+        running: Worlds that go on, (W,) bool, as far as Python knows.
     """
 
-    def __init__(self, lines: list[list[int]], cells: list[Cell], placed: Placed) -> None:
-        self._lines, self._cells, self._placed = lines, cells, placed
-        guarded = [at for at, line in enumerate(lines) if line[0] in (WHEN, LOOP)]
+    def __init__(self, placed: Placed) -> None:
+        self._placed, self._lines, worlds = placed, placed.lines, placed.worlds
+        guarded = [at for at, line in enumerate(self._lines) if line[0] in (WHEN, LOOP)]
         self._gates = {at: 2 + k for k, at in enumerate(guarded)}
-        self._control = placed.memory.words(2 + len(guarded))
-        placed.memory.write_words(self._control, [0, 1] + len(guarded) * [0])
+        self._counters = {at: 2 + len(guarded) + k for k, at in enumerate(guarded)}
+        # word after word, each of all worlds
+        count = worlds * (2 + 2 * len(guarded))
+        self._control = placed.constants.words(count)
+        placed.constants.write(self._control, np.repeat([0, 1, 0], [worlds, worlds, count - 2 * worlds]))
         self.interrupts: list[tuple[int, int]] = []
+        self.running = np.ones(worlds, bool)
         self._sizes: dict[int, float] = {}
-        self.is_static = self._size(0, len(lines)) < np.inf
+        self._size(0, len(self._lines))
         self._place = 0
         self._made: dict[tuple[int, int, int], tuple[list[Launch], list[tuple[int, int]]]] = {}
+        self._single: dict[tuple[str, int, int], list[Launch]] = {}
 
-    def written_cells(self) -> list[np.ndarray]:
-        """Arrays whose cells are written by lines of the program."""
-        numbers = [line[2] if line[0] == COPY else line[3] for line in self._lines if line[0] in (COPY, LOOP)]
-        return [cell[0] for cell in map(self._cells.__getitem__, numbers) if isinstance(cell, tuple)]
+    def halt(self, values: np.ndarray) -> None:
+        """Write the word of each world, (W,), that says whether it goes on."""
+        self._placed.constants.write(self._control, values)
 
-    def go_on(self) -> None:
-        """A run begins, or goes on where it was interrupted."""
-        self._placed.memory.write_words(self._control, [0])
-
-    def halted(self) -> int:
-        """0, `words.STOP`, or the number of an interrupt and 1; after all launches."""
-        return self._placed.memory.read_word(self._control)
+    def halted(self) -> np.ndarray:
+        """Of each world 0, `words.STOP`, `words.HELD`, or the number of an interrupt and 1; after all launches."""
+        return self._placed.constants.read(self._control, self._placed.worlds)
 
     def parts(self) -> Iterator[list[Launch] | None]:
-        """Launches part after part; None ends a segment: all that came before has to be launched now."""
+        """Launches part after part; None ends a segment: all that came before has to be launched now.
+
+        A part is the same list whenever it comes.
+        """
         self._begin_segment()
         for each in self._block(0, len(self._lines), words.OPEN):
             if each is None:
@@ -128,7 +82,7 @@ class Unrolled:
             if at not in self._sizes:
                 inside = self._size(at + 1, after)
                 if operation == LOOP:
-                    passes = self._cells[count]
+                    passes = self._placed.cell(count)
                     inside = np.inf if isinstance(passes, tuple) else inside * passes
                     self._sizes[at] = np.inf if self._is_repeat(at) and inside > MOST_IDLE else inside
                 else:
@@ -152,9 +106,9 @@ class Unrolled:
             elif self._lines[at][0] == WHEN:
                 after = self._lines[at][2]
                 inner = self._gates[at]
-                yield [self._open(inner, gate, self._word(self._lines[at][1]))]
+                yield self._once("open", at, 0, lambda at=at: [self._open(at, gate, self._word(self._lines[at][1]))])
                 yield None
-                if self._is_open(inner):
+                if self._is_open(inner).any():
                     yield from self._block(at + 1, after, inner)
             else:
                 after = self._lines[at][2]
@@ -164,22 +118,41 @@ class Unrolled:
     def _loop(self, at: int, gate: int) -> Iterator[list[Launch] | None]:
         """Launches of all passes of a loop in which Python reads something."""
         _, count, after, index, _, _ = self._lines[at]
-        passes, inner = self._cells[count], gate
+        passes, inner = self._placed.cell(count), gate
+        counted = isinstance(passes, tuple)
         if isinstance(passes, tuple):
             yield None
-            passes = self._placed.memory.read_word(self._word(count)) if self._is_open(gate) else 0
-        repeats = self._is_repeat(at)
-        if repeats:
+            passes = self._most(at, gate)
+        repeats, differ = self._is_repeat(at), counted and self._placed.worlds > 1
+        if repeats or differ:
             inner = self._gates[at]
-            yield [self._open(inner, gate, self._gate(gate))]
+            yield self._once("open", at, 0, lambda: self._enter(at, gate))
+        has_index = isinstance(self._placed.cell(index), tuple)
+        long = differ and self._size(at + 1, after - 1) > MOST_IDLE
         for number in range(passes):
-            if isinstance(self._cells[index], tuple):
-                yield [self._steer(words.set_word, inner, self._word(index), number)]
+            if differ:
+                arguments = self._gate(inner), self._gate(self._counters[at]), self._word(count)
+                yield self._once("pass", at, 0, lambda a=arguments: [self._steer(words.next_pass, inner, *a)])
+            if has_index:
+                arguments = self._word(index), number
+                yield self._once("index", at, number, lambda a=arguments: [self._steer(words.set_word, inner, *a)])
             yield from self._block(at + 1, after - 1, inner)
-            if repeats:
+            if repeats or long:
                 yield None
-                if not self._is_open(inner):
+                if not self._is_open(inner).any():
                     break
+
+    def _enter(self, at: int, gate: int) -> list[Launch]:
+        """Launches that open the gate of a loop and count its passes from zero."""
+        counter = self._gate(self._counters[at])
+        return [self._open(at, gate, self._gate(gate)), self._steer(words.set_word, words.OPEN, counter, 0)]
+
+    def _once(self, kind: str, at: int, number: int, make: Made) -> list[Launch]:
+        """Launches that are made when they are first needed."""
+        key = kind, at, number
+        if key not in self._single:
+            self._single[key] = make()
+        return self._single[key]
 
     def _flat(self, at: int, stop: int, gate: int) -> list[Launch]:
         """Launches of lines in which Python reads nothing, made once."""
@@ -201,16 +174,15 @@ class Unrolled:
         while at < stop:
             operation, first, after, index, _, _ = self._lines[at]
             if operation == WHEN:
-                inner = self._gates[at]
-                launches.append(self._open(inner, gate, self._word(first)))
-                self._unroll(at + 1, after, inner, launches)
+                launches.append(self._open(at, gate, self._word(first)))
+                self._unroll(at + 1, after, self._gates[at], launches)
                 at = after
             elif operation == LOOP:
                 inner = self._gates[at] if self._is_repeat(at) else gate
                 if inner != gate:
-                    launches.append(self._open(inner, gate, self._gate(gate)))
-                for number in range(int(self._cells[first])):  # type: ignore[arg-type]
-                    if isinstance(self._cells[index], tuple):
+                    launches.append(self._open(at, gate, self._gate(gate)))
+                for number in range(int(self._placed.cell(first))):  # type: ignore[arg-type]
+                    if isinstance(self._placed.cell(index), tuple):
                         launches.append(self._steer(words.set_word, inner, self._word(index), number))
                     self._unroll(at + 1, after - 1, inner, launches)
                 at = after
@@ -220,38 +192,57 @@ class Unrolled:
 
     def _launch(self, at: int, gate: int, place: int) -> Launch:
         """The launch of a line without a body."""
-        operation, first, second, begin, end, _ = self._lines[at]
+        operation, first, second, _, _, _ = self._lines[at]
         if operation == LAUNCH:
-            size = self._placed.blocks(self._cells[begin], self._cells[end])
-            arguments = self._gate(gate), self._placed.tables[first], self._word(begin), self._word(end)
-            return self._placed.entries[first], *size, (self._control, *arguments)
+            made = self._once("launch", at, gate, lambda: [self._placed.launch(self._lines[at], *self._guards(gate))])
+            return made[0]
         if operation == UNTIL:
             return self._steer(words.close_gate, gate, self._gate(gate), self._word(first))
         if operation == STOP:
-            return self._steer(words.stop_run, gate, self._control, self._word(first))
+            return self._steer(words.stop_run, gate, self._gate(words.HALT), self._word(first))
         if operation == COPY:
             return self._steer(words.copy_word, gate, self._word(first), self._word(second))
         assert operation == REQUIRE
         self.interrupts.append((place, at))
         number = len(self.interrupts) - 1
-        return self._steer(words.require_room, gate, self._control, self._word(first), self._word(second), number)
+        control = self._gate(words.HALT)
+        return self._steer(words.require_room, gate, control, self._word(first), self._word(second), number)
 
-    def _open(self, inner: int, gate: int, condition: int) -> Launch:
-        """The launch that opens a gate inside of another one if a word is not zero."""
-        return self._steer(words.open_gate, words.OPEN, self._gate(inner), self._gate(gate), condition)
+    def _open(self, at: int, gate: int, condition: np.ndarray) -> Launch:
+        """The launch that opens the gate of a line inside of another one if a word is not zero."""
+        return self._steer(words.open_gate, words.OPEN, self._gate(self._gates[at]), self._gate(gate), condition)
 
-    def _is_open(self, gate: int) -> bool:
-        return gate == words.OPEN or self._placed.memory.read_word(self._gate(gate)) != 0
+    def _is_open(self, gate: int) -> np.ndarray:
+        """Worlds that run and in which a gate is open, (W,) bool."""
+        if gate == words.OPEN:
+            return self.running
+        values = self._placed.constants.read(int(self._gate(gate)[0]), self._placed.worlds)
+        return self.running & (values != 0)
 
-    def _steer(self, kernel: Kernel, gate: int, *arguments: int) -> Launch:
+    def _most(self, at: int, gate: int) -> int:
+        """Most passes of a loop in a world in which a gate is open."""
+        is_open, count = self._is_open(gate), self._word(self._lines[at][1])
+        if not is_open.any():
+            return 0
+        if len(count) > 1:
+            # the counts lie in records of their own; side by side they are read at once
+            beside = self._gate(self._counters[at])
+            copies = self._once("count", at, 0, lambda: [self._steer(words.copy_word, words.OPEN, count, beside)])
+            self._placed.memory.device.play(None, copies)
+            count = beside
+        return int(self._placed.constants.read(int(count[0]), len(count))[is_open].max())
+
+    def _steer(self, kernel: Kernel, gate: int, *arguments: np.ndarray | int) -> Launch:
         """The launch of a kernel that steers."""
-        memory = self._placed.memory
-        begin, end = memory.constant(np.array([0], np.int64)), memory.constant(np.array([1], np.int64))
-        table = memory.constant(np.array(arguments, np.int64))
-        return self._placed.steering[kernel], 1, 1, (self._control, self._gate(gate), table, begin, end)
+        return self._placed.steer(kernel, *self._guards(gate), *arguments)
 
-    def _gate(self, gate: int) -> int:
-        return self._control + 8 * gate
+    def _guards(self, gate: int) -> tuple[np.ndarray, np.ndarray]:
+        """Addresses of the word of control and of a gate in each world."""
+        return self._gate(words.HALT), self._gate(gate)
 
-    def _word(self, number: int) -> int:
-        return self._placed.word(self._cells[number])
+    def _gate(self, gate: int) -> np.ndarray:
+        worlds = self._placed.worlds
+        return self._control + 8 * (worlds * gate + np.arange(worlds))
+
+    def _word(self, number: int) -> np.ndarray:
+        return self._placed.word(number)

@@ -1,8 +1,8 @@
 """Kernels that steer a program on the device: gates, loops, stops.
 
-A program has words of control on the device. Word 0 says whether it goes on (0), was stopped (-1), or at which launch
-a list has no room (its number and 1). The others are gates: a launch runs where its gate is open. Gate 1 is open
-always.
+A program has words of control on the device. Word 0 says whether it goes on (0), was stopped (-1), stands still while
+other worlds go on (-2), or at which launch a list has no room (its number and 1). The others are gates and counters of
+passes: a launch runs where its gate is open. Gate 1 is open always.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ from shinari.compute.kernels import kernel
 from shinari.compute.primitives import primitive
 
 HALT, OPEN = 0, 1
-STOP = -1
+STOP, HELD = -1, -2
 
 
 @primitive
@@ -55,6 +55,15 @@ def close_gate(_, gate: int, condition: int):
     """Close a gate if a condition holds."""
     if load_word(condition) != 0:
         store_word(gate, 0)
+
+
+@kernel
+def next_pass(_, gate: int, counter: int, count: int):
+    """Close the gate of a loop if it has as many passes behind it as it is to have."""
+    done = load_word(counter)
+    if done >= load_word(count):
+        store_word(gate, 0)
+    store_word(counter, done + 1)
 
 
 @kernel

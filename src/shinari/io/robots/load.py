@@ -1,8 +1,7 @@
 """Puts a robot from a URDF or MJCF file into a scene."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +11,18 @@ from shinari import check
 from shinari.api.scene import Scene
 from shinari.errors import RobotWarning, warn
 from shinari.geometry.motion import quaternion_product, rotation_matrix
+from shinari.io.robots.additions import all_or_nothing
 from shinari.io.robots.closures import ATTACHED, closing_joints
 from shinari.io.robots.drives import Actuator, actuators_of, motor_of
 from shinari.io.robots.flex_objects import FlexAdder, attach
 from shinari.io.robots.geometry import Geom, color_of, may_touch, meet, relative, surface_of
+from shinari.io.robots.laws import AT_JOINT, extras_of
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
 from shinari.io.robots.sensors import SensorReader
 from shinari.io.robots.tendons import Found, tendons_of
+from shinari.io.robots.transmissions import LeverReader
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.medium import Medium
@@ -99,7 +101,7 @@ def load_robot(
     while any(other.startswith(f"{chosen}/") for other in scene.handles):
         number += 1
         chosen = f"{wanted}_{number}"
-    with _whole(scene):
+    with all_or_nothing(scene):
         robot = _Adder(scene, mechanism, chosen, (at, turn), density).robot()
     told = [
         f"{what}: " + "; ".join(found)
@@ -149,7 +151,7 @@ class _Adder:
         self._list_others()
         tendons = {name: self._tendons[key] for name, key in self._keys.items()}
         found = m, self._handles, self._joints, tendons, self._actuators, self._carriers
-        sensors = SensorReader(*found).sensors()
+        sensors = SensorReader(*found, self._between, self._put).sensors()
         for actuator in self._actuators:
             if actuator.on_tendon:
                 actuator.target = self._keys[actuator.target]
@@ -213,8 +215,14 @@ class _Adder:
             for actuator in own:
                 key = self._add_tendon(actuator.name, "actuator", path=path, joints=joints, actuator=actuator.law)
                 actuator.handle = self._tendons[key]
+        reader = LeverReader(m, self._handles, self._anchor, self._turn)
         for actuator in self._actuators:
-            if actuator.law is not None and not actuator.on_tendon and actuator.target in self._joints:
+            if actuator.levers:
+                levers = reader.levers(actuator.number)
+                if levers:
+                    key = self._add_tendon(actuator.name, "actuator", levers=levers, actuator=actuator.law)
+                    actuator.handle = self._tendons[key]
+            elif actuator.law is not None and not actuator.on_tendon and actuator.target in self._joints:
                 joints = {self._joints[actuator.target]: 1.0}
                 key = self._add_tendon(actuator.name, "actuator", joints=joints, actuator=actuator.law)
                 actuator.handle = self._tendons[key]
@@ -323,12 +331,14 @@ class _Adder:
             kind, label = int(model.jnt_type[joint]), m.joint_name(joint)
             options: dict[str, Any] = {"anchor": self._anchor(m.data.xanchor[joint])}
             dof = int(model.jnt_dofadr[joint])
-            options["damping"] = float(np.asarray(model.dof_damping[dof]).ravel()[0])
+            more, rotor = extras_of(model, AT_JOINT, joint)
+            options["damping"] = first_of(model.dof_damping[dof]) + more
             if kind == BALL:
                 self._skip_of_ball(joint, dof, label)
             else:
                 options["axis"] = self._matrix @ m.data.xaxis[joint]
                 options |= self._along(joint, dof, label)
+                options["rotor_inertia"] += rotor
             self._add_joint(KINDS[kind], label, above, below, **options)
             below = above
         self._carriers[body] = self._joints[m.joint_name(m.joints[body][0])]
@@ -481,19 +491,3 @@ class _Adder:
         gravity = np.array(model.opt.gravity)
         if gravity[0] or gravity[1] or not gravity[2] < 0.0:
             self._skipped.append(f"gravity {gravity.tolist()}: that of the scene acts")
-
-
-@contextmanager
-def _whole(scene: Scene) -> Iterator[None]:
-    """Everything is added, or nothing is."""
-    lists = (scene.bodies, scene.joints, scene.tendons, scene.colliders)
-    lists += (scene.particle_objects, scene.rows, scene.body_rows)
-    lengths, handles, ignored = [len(items) for items in lists], dict(scene.handles), set(scene.ignored)
-    pinned = set(scene.pinned)
-    try:
-        yield
-    except BaseException:
-        for items, length in zip(lists, lengths, strict=True):
-            del items[length:]
-        scene.handles, scene.ignored, scene.pinned, scene._positions = handles, ignored, pinned, None
-        raise

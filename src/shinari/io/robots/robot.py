@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from shinari import check
+from shinari.api.worlds import Worlds
 from shinari.errors import SceneError
 from shinari.io.robots.drives import Actuator, motor_of
 from shinari.io.robots.sensors import Sensor
@@ -108,29 +109,59 @@ class Robot:
         given = [value if motor is None else _aimed(label, motor, name, value) for name, value in wanted.items()]
         self._simulation.bodies.drive_all([self.joints[name] for name in wanted], given)
 
-    def command(self, commands: Any) -> None:
+    def command(self, commands: Any, worlds: Worlds | None = None, mask: Any = None) -> None:
         """Give commands to its actuators, as MuJoCo takes them; each is bounded by the range in the file.
 
         Args:
-            commands: A number for each actuator in their order, or some by name.
+            commands: A number for each actuator in their order, or some by name. One with several inputs, a controller
+                or a motor, takes one for each of these, by name a sequence. Of worlds a row of all numbers for each.
+            worlds: Worlds of its scene, in place of its last simulation.
+            mask: Of these some, (W,) bool or their numbers; None: all.
 
         Raises:
             SceneError: There is no simulation, no such actuator, or a value is no finite number.
         """
         label = f"robot {self.name!r}"
-        wanted = _named(label, "commands", commands, list(self.actuators))
-        numbers = {name: check.number(label, f"commands: {name}", value) for name, value in wanted.items()}
+        if worlds is None:
+            self._send(self._simulation, self._numbers(label, commands))
+            return
+        chosen = check.kind(label, "worlds", worlds, Worlds)._chosen(mask)
+        width = sum(actuator.inputs for actuator in self.actuators.values())
+        rows = check.array(label, "commands", commands, (len(chosen), width))
+        for k, row in zip(chosen.tolist(), rows, strict=True):
+            self._send(worlds.world(k), self._numbers(label, row))
+
+    def _send(self, simulation: Any, numbers: dict[str, Any]) -> None:
+        """Give checked commands to a simulation."""
         for name, value in numbers.items():
-            actuator = self.actuators[name]
-            actuator.command = float(np.clip(value, *actuator.limits))
+            self.actuators[name].command = self.actuators[name].bounded(value)
         with_law = [a for a in (self.actuators[name] for name in numbers) if a.handle is not None]
         driven, pulled = self._motors(self.names), self._motors(self.tendons, on_tendon=True)
-        bodies = self._simulation.bodies
+        bodies = simulation.bodies
         bodies.drive_all([self.joints[name] for name in driven], list(driven.values()), bounded=False)
         if with_law:
             bodies.command_tendons([a.handle for a in with_law], [a.command for a in with_law])
         if pulled:
             bodies.drive_tendons([self.tendons[name] for name in pulled], list(pulled.values()))
+
+    def _numbers(self, label: str, commands: Any) -> dict[str, Any]:
+        """Checked commands by name: a number, or one for each input of an actuator with several."""
+        counts = {name: actuator.inputs for name, actuator in self.actuators.items()}
+        if not isinstance(commands, Mapping) and set(counts.values()) - {1}:
+            flat = check.array(label, "commands", commands, (sum(counts.values()),))
+            ends = np.cumsum(list(counts.values()))
+            rows = np.split(flat, ends[:-1])
+            commands = {name: row if len(row) != 1 else row[0] for name, row in zip(counts, rows, strict=True)}
+        found = {}
+        for name, value in _named(label, "commands", commands, list(self.actuators)).items():
+            field_name = f"commands: {name}"
+            one = counts[name] == 1
+            found[name] = (
+                check.number(label, field_name, value)
+                if one
+                else check.array(label, field_name, value, (counts[name],))
+            )
+        return found
 
     def _motors(self, names: Iterable[str], on_tendon: bool = False) -> dict[str, Motor]:
         """The motors that the actuators are for some joints or tendons; without those that have no actuator."""

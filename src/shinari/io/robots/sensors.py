@@ -1,6 +1,6 @@
 """Sensors of a compiled robot, read from the simulation that runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,11 +22,50 @@ OF_JOINTS = ("jointpos", "jointvel", "jointactuatorfrc")
 OF_TENDONS = ("tendonpos", "tendonvel", "tendonactuatorfrc")
 OF_ACTUATORS = ("actuatorpos", "actuatorvel", "actuatorfrc")
 OF_FRAMES = ("framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel", "gyro",
-             "velocimeter")  # fmt: skip
+             "velocimeter", "accelerometer", "magnetometer", "framelinacc", "frameangacc")  # fmt: skip
+OF_BALLS = ("ballquat", "ballangvel")
+OF_SUBTREES = ("subtreecom", "subtreelinvel", "subtreeangmom")
 AS_IN_FILES = {"jointactfrc": "jointactuatorfrc", "tendonactfrc": "tendonactuatorfrc"}
 OF_LOADS = ("force", "torque")
 AXES = ("framexaxis", "frameyaxis", "framezaxis")
-IN_OWN_AXES = ("gyro", "velocimeter")
+IN_OWN_AXES = ("gyro", "velocimeter", "ballangvel")
+OF_SPINS = ("frameangvel", "gyro", "ballangvel")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A place and axes on a body.
+
+    Attributes:
+        body: The body; None: the world.
+        position: In the axes of the body [m], (3,).
+        rotation: How its axes are turned in those, a unit quaternion w x y z, (4,).
+    """
+
+    body: BodyHandle | None
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rotation: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
+
+    def pose(self, simulation: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Where it is in the world [m], (3,), and its rotation, (4,)."""
+        if self.body is None:
+            return self.position, self.rotation
+        pose = simulation.pose(self.body)
+        return pose.position + pose.matrix @ self.position, quaternion_product(pose.rotation, self.rotation)
+
+    def motion(self, simulation: Any, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Velocity of a place of its body [m/s], (3,), and the angular velocity [rad/s], (3,)."""
+        if self.body is None:
+            return np.zeros(3), np.zeros(3)
+        state, index = simulation.state, self.body.index
+        spin = state.body_angular_velocities[index]
+        return state.body_velocities[index] + np.cross(spin, self.arm(simulation, place)), spin.copy()
+
+    def arm(self, simulation: Any, place: np.ndarray) -> np.ndarray:
+        """From the centre of mass of its body to a place, (3,)."""
+        assert self.body is not None
+        pose = simulation.pose(self.body)
+        return place - pose.position - pose.matrix @ self.body._scene.bodies[self.body.index].centre
 
 
 @dataclass(frozen=True)
@@ -42,6 +81,9 @@ class Sensor:
         actuators: Actuators whose force it measures.
         joint: Of a force or torque the joint that carries its body.
         area: Of a touch its shape, in its own axes.
+        reference: A frame relative to which and in whose axes it measures; None: the world.
+        magnetic: Of a magnetometer the magnetic field in the world, (3,).
+        subtree: Bodies that it measures together.
     """
 
     name: str
@@ -52,6 +94,9 @@ class Sensor:
     actuators: Sequence[Actuator] = ()
     joint: JointHandle | None = None
     area: Shape | None = None
+    reference: Frame | None = None
+    magnetic: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    subtree: Sequence[BodyHandle] = ()
 
     def read(self) -> np.ndarray:
         """What it measures now, in the world of the scene, (n,): one number of joints, tendons, actuators and touch.
@@ -59,38 +104,83 @@ class Sensor:
         `jointpos`, `tendonpos`, `actuatorpos` [rad or m] and their rates `jointvel`, `tendonvel`, `actuatorvel`; forces
         of actuators `actuatorfrc` and `tendonactuatorfrc`, without their gear, and `jointactuatorfrc` on the joint [N m
         or N]. Of a frame `framepos` its place [m], `framequat` its rotation w x y z, `framexaxis` and so on its axes,
-        `framelinvel` and `frameangvel` its velocity [m/s] and angular velocity [rad/s]; in its own axes `gyro` the
-        angular velocity, `velocimeter` the velocity, `force` [N] and `torque` about it [N m] what the joints that
-        carry its body exerted on that in the last substep. `touch`: normal forces of contacts of its body within its
-        shape [N].
+        `framelinvel` and `frameangvel` its velocity [m/s] and angular velocity [rad/s], all of them from and in the
+        axes of the reference where there is one; in its own axes `gyro` the angular velocity, `velocimeter` the
+        velocity, `magnetometer` the field of the file, `force` [N] and `torque` about it [N m] what the joints that
+        carry its body exerted on that in the last substep. Means of the last substep are `accelerometer`, in its own
+        axes, and `framelinacc`, both with what gravity takes, 9.81 upwards at rest [m/s^2], and `frameangacc`
+        [rad/s^2]. `ballquat` is the rotation of a ball joint and `ballangvel` its rate in the axes of the body.
+        `subtreecom` is the centre of mass of several bodies [m], `subtreelinvel` its velocity, `subtreeangmom` their
+        angular momentum about it [kg m^2/s]. `touch`: normal forces of contacts of its body within its shape [N].
+        `clock`: the time [s].
 
         Raises:
             SceneError: There is no simulation.
         """
         simulation = running(self.of._scene, f"sensor {self.name!r}")
+        if self.kind == "clock":
+            return np.array([simulation.time])
         if not isinstance(self.of, BodyHandle):
             return np.array([self._coordinate()])
-        pose = simulation.pose(self.of)
-        place, turn = pose.position + pose.matrix @ self.position, quaternion_product(pose.rotation, self.rotation)
+        if self.kind in OF_SUBTREES:
+            return self._of_subtree(simulation)
+        frame = Frame(self.of, self.position, self.rotation)
+        place, turn = frame.pose(simulation)
         axes = rotation_matrix(turn)
-        if self.kind == "framepos":
-            return place
-        if self.kind == "framequat":
-            return turn
-        if self.kind in AXES:
-            return axes[:, AXES.index(self.kind)].copy()
         if self.kind == "touch":
             return np.array([self._touch(simulation.contacts(), place, axes)])
-        if self.joint is not None:
+        if self.kind == "magnetometer":
+            return axes.T @ self.magnetic
+        if self.kind in ("accelerometer", "framelinacc", "frameangacc"):
+            return self._acceleration(simulation, frame, place, axes)
+        if self.joint is not None and self.kind in OF_LOADS:
             load = simulation.forces(self.joint)
             moment = load.torque + np.cross(self.joint.anchor - place, load.force)
             return -axes.T @ (load.force if self.kind == "force" else moment)
-        arm = pose.matrix @ (self.position - self.of._scene.bodies[self.of.index].centre)
-        state = simulation.state
-        spin = state.body_angular_velocities[self.of.index]
-        velocity = state.body_velocities[self.of.index] + np.cross(spin, arm)
-        found = spin if self.kind in ("frameangvel", "gyro") else velocity
-        return axes.T @ found if self.kind in IN_OWN_AXES else np.array(found)
+        return self._of_frame(simulation, frame, place, turn)
+
+    def _of_frame(self, simulation: Any, frame: Frame, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Place, axes or velocities, from those of its reference."""
+        reference = Frame(None) if self.reference is None else self.reference
+        origin, other = reference.pose(simulation)
+        axes, own = rotation_matrix(other), rotation_matrix(turn)
+        if self.kind == "framepos":
+            return axes.T @ (place - origin)
+        if self.kind in ("framequat", "ballquat"):
+            return quaternion_product(other * np.array([1.0, -1.0, -1.0, -1.0]), turn)
+        if self.kind in AXES:
+            return axes.T @ own[:, AXES.index(self.kind)]
+        velocity, spin = frame.motion(simulation, place)
+        carried, turning = reference.motion(simulation, place)
+        found = spin - turning if self.kind in OF_SPINS else velocity - carried
+        return own.T @ found if self.kind in IN_OWN_AXES else axes.T @ found
+
+    def _acceleration(self, simulation: Any, frame: Frame, place: np.ndarray, axes: np.ndarray) -> np.ndarray:
+        """Angular acceleration, or that of a place less gravity."""
+        linear, angular = simulation.bodies.acceleration(self.of)
+        if self.kind == "frameangacc":
+            return angular
+        arm, (_, spin) = frame.arm(simulation, place), frame.motion(simulation, place)
+        found = linear + np.cross(angular, arm) + np.cross(spin, np.cross(spin, arm))
+        found = found - np.asarray(simulation.described.gravity, np.float64)
+        return axes.T @ found if self.kind == "accelerometer" else found
+
+    def _of_subtree(self, simulation: Any) -> np.ndarray:
+        """Centre of mass of several bodies, its velocity, or their angular momentum about it."""
+        state, bodies = simulation.state, self.of._scene.bodies
+        poses = [simulation.pose(handle) for handle in self.subtree]
+        own = [bodies[handle.index] for handle in self.subtree]
+        masses = np.array([body.mass for body in own])
+        centres = np.array([pose.position + pose.matrix @ body.centre for pose, body in zip(poses, own, strict=True)])
+        speeds = np.array([state.body_velocities[handle.index] for handle in self.subtree])
+        centre, velocity = masses @ centres / masses.sum(), masses @ speeds / masses.sum()
+        if self.kind != "subtreeangmom":
+            return centre if self.kind == "subtreecom" else velocity
+        total = (masses[:, None] * np.cross(centres - centre, speeds - velocity)).sum(axis=0)
+        for handle, pose, body in zip(self.subtree, poses, own, strict=True):
+            axes = pose.matrix @ rotation_matrix(body.axes)
+            total = total + axes @ (body.moments * (axes.T @ state.body_angular_velocities[handle.index]))
+        return total
 
     def _coordinate(self) -> float:
         """A length or angle, its rate, or the force of actuators."""
@@ -126,6 +216,8 @@ class SensorReader:
         tendons: Its tendons by their names in the file.
         actuators: Its actuators.
         carriers: The joint that carries each body, by number.
+        between: Small bodies between the joints of one, by number.
+        put: Where a pose of the file is in the scene.
     """
 
     def __init__(
@@ -136,9 +228,11 @@ class SensorReader:
         tendons: Mapping[str, TendonHandle],
         actuators: Sequence[Actuator],
         carriers: Mapping[int, JointHandle],
+        between: Mapping[int, Sequence[BodyHandle]],
+        put: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
     ) -> None:
         self._m, self._bodies, self._joints, self._tendons = m, bodies, joints, tendons
-        self._actuators, self._carriers = actuators, carriers
+        self._actuators, self._carriers, self._between, self._put = actuators, carriers, between, put
         self._kinds = require("mujoco", "robot").mjtSensor
 
     def sensors(self) -> dict[str, Sensor]:
@@ -171,7 +265,51 @@ class SensorReader:
             return Sensor(name, kind, self._tendons[label], actuators=own) if label in self._tendons else None
         if kind in OF_ACTUATORS:
             return self._of_actuator(name, kind, model.actuator(target).name or f"actuator_{target + 1}")
+        if kind == "clock":
+            body = next(iter(self._bodies.values()), None)
+            return None if body is None else Sensor(name, kind, body)
+        if kind in OF_BALLS:
+            return self._of_ball(name, kind, target)
+        if kind in OF_SUBTREES:
+            return self._of_subtree(name, kind, target)
         return self._of_frame(name, kind, index)
+
+    def _of_subtree(self, name: str, kind: str, root: int) -> Sensor | None:
+        """Bodies below one that move; the others of MuJoCo stand still and would only shift the centre."""
+        m, model, found = self._m, self._m.model, []
+        for body in m.solid:
+            above = body
+            while above not in (0, root):
+                above = int(model.body_parentid[above])
+            if above == root and body in self._bodies:
+                if m.static[body]:
+                    return None
+                found += [self._bodies[body], *self._between.get(body, ())]
+        whole = sum(float(model.body_mass[b]) for b in range(len(model.body_mass)) if b not in m.solid) == 0.0
+        return Sensor(name, kind, found[0], subtree=found) if found and whole else None
+
+    def _of_ball(self, name: str, kind: str, joint: int) -> Sensor | None:
+        """The rotation of a body from that of its parent at the zero of its ball joint."""
+        m, model = self._m, self._m.model
+        body = int(model.jnt_bodyid[joint])
+        parent = int(model.body_parentid[body])
+        if m.joint_name(joint) not in self._joints or len(m.joints[body]) > 1:
+            return None
+        zero = quaternion_product(np.array(m.data.xquat[parent]), np.array(model.body_quat[body]))
+        frame = self._frame(body, np.array(m.data.xpos[body]), np.array(m.data.xquat[body]))
+        if frame.body is None:
+            return None
+        reference = self._frame(parent, np.array(m.data.xpos[parent]), zero)
+        return Sensor(name, kind, frame.body, frame.position, frame.rotation, reference=reference)
+
+    def _frame(self, body: int, place: np.ndarray, turn: np.ndarray) -> Frame:
+        """A frame of the file on the body that carries another, or in the world."""
+        m = self._m
+        carrier = m.carrier(body)
+        if carrier not in self._bodies:
+            return Frame(None, *self._put(place, turn))
+        pose = np.array(m.data.xpos[carrier]), np.array(m.data.xquat[carrier])
+        return Frame(self._bodies[carrier], *relative(pose, place, turn))
 
     def _of_actuator(self, name: str, kind: str, label: str) -> Sensor | None:
         actuator = next((a for a in self._actuators if a.name == label), None)
@@ -180,32 +318,46 @@ class SensorReader:
         of = (self._tendons if actuator.on_tendon else self._joints).get(actuator.target)
         return None if of is None else Sensor(name, kind, of, actuators=[actuator])
 
-    def _of_frame(self, name: str, kind: str, index: int) -> Sensor | None:
+    def _placed(self, of: int, target: int) -> tuple[int, np.ndarray, np.ndarray] | None:
+        """Body, place and axes of a site, a geom or a body of the file; None: of another object."""
         m, model, objects = self._m, self._m.model, require("mujoco", "robot").mjtObj
-        target, of = int(model.sensor_objid[index]), int(model.sensor_objtype[index])
-        sites = {int(objects.mjOBJ_SITE): (model.site_bodyid, m.data.site_xpos, m.data.site_xmat)}
+        owned = {int(objects.mjOBJ_SITE): (model.site_bodyid, m.data.site_xpos, m.data.site_xmat),
+                 int(objects.mjOBJ_GEOM): (model.geom_bodyid, m.data.geom_xpos, m.data.geom_xmat)}  # fmt: skip
         bodies = {int(objects.mjOBJ_XBODY): (m.data.xpos, m.data.xmat),
                   int(objects.mjOBJ_BODY): (m.data.xipos, m.data.ximat)}  # fmt: skip
-        if of in sites:
-            owners, places, axes = sites[of]
+        if of in owned:
+            owners, places, axes = owned[of]
             body = int(owners[target])
         elif of in bodies:
             (places, axes), body = bodies[of], target
         else:
             return None
-        carrier = 0 if body in m.flexes.points else m.carrier(body)
-        known = kind in OF_FRAMES or kind in OF_LOADS or kind == "touch"
-        if not known or carrier not in self._bodies or int(model.sensor_refid[index]) >= 0:
-            return None
-        if kind in OF_LOADS and body not in self._carriers:
-            return None
         turn = np.zeros(4)
         require("mujoco", "robot").mju_mat2Quat(turn, np.array(axes[target]).ravel())
+        return None if body in m.flexes.points else (body, np.array(places[target]), turn)
+
+    def _of_frame(self, name: str, kind: str, index: int) -> Sensor | None:
+        m, model = self._m, self._m.model
+        target = int(model.sensor_objid[index])
+        known = kind in OF_FRAMES or kind in OF_LOADS or kind == "touch"
+        found = self._placed(int(model.sensor_objtype[index]), target) if known else None
+        if found is None:
+            return None
+        body, place, turn = found
+        reference = None
+        if int(model.sensor_refid[index]) >= 0:
+            other = self._placed(int(model.sensor_reftype[index]), int(model.sensor_refid[index]))
+            if other is None:
+                return None
+            reference = self._frame(*other)
         area = None
         if kind == "touch":
             area, inner = primitive(int(model.site_type[target]), np.array(model.site_size[target], np.float64))
             turn = turn if inner is None else quaternion_product(turn, inner)
-        pose = np.array(m.data.xpos[carrier]), np.array(m.data.xquat[carrier])
+        frame = self._frame(body, place, turn)
+        if frame.body is None or (kind in OF_LOADS and body not in self._carriers):
+            return None
         joint = self._carriers[body] if kind in OF_LOADS else None
-        where = relative(pose, np.array(places[target]), turn)
-        return Sensor(name, kind, self._bodies[carrier], *where, joint=joint, area=area)
+        magnetic = rotation_matrix(self._put(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))[1]) @ m.model.opt.magnetic
+        parts = {"joint": joint, "area": area, "reference": reference, "magnetic": magnetic}
+        return Sensor(name, kind, frame.body, frame.position, frame.rotation, **parts)

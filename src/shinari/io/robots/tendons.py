@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.io.robots.laws import extras_of
 from shinari.io.robots.mechanism import Mechanism, first_of
 from shinari.scene.tendon import Pulley, Via, Wrap
 
@@ -68,11 +69,12 @@ def tendons_of(m: Mechanism, point: Callable[[Any], np.ndarray], turn: np.ndarra
 def _options(m: Mechanism, index: int) -> dict[str, Any]:
     model, label = m.model, f"tendon {tendon_name(m.model, index)!r}"
     stiffness = first_of(model.tendon_stiffness[index])
+    damping, mass = extras_of(model, (AT_TENDON,), index)
     given = {
         "stiffness": stiffness,
-        "damping": first_of(model.tendon_damping[index]),
+        "damping": first_of(model.tendon_damping[index]) + damping,
         "dry_friction": first_of(model.tendon_frictionloss[index]),
-        "mass": first_of(model.tendon_armature[index]),
+        "mass": first_of(model.tendon_armature[index]) + mass,
     }
     result: dict[str, Any] = {key: value for key, value in given.items() if value > 0.0}
     for what in ("stiffness", "damping"):

@@ -23,7 +23,8 @@ from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
-from shinari.model.particles import Particles
+from shinari.model.contact_passes import NOTICEABLE, was_moved
+from shinari.model.particles import Clock, Particles
 from shinari.shapes.box import CONTAINER
 from shinari.shapes.kernels.all_distances import Four, Vector, distances, is_mesh
 from shinari.shapes.kernels.mesh_distance import MeshFields
@@ -197,7 +198,7 @@ def response(meshes: bool) -> Shared:
 def project_particles() -> Kernel:
     """Kernel that keeps a particle out of the colliders near it, but for meshes: `project_mesh_particle`.
 
-    Its scalars: h [s], the speed [m/s] at which what was inside comes out, and whether it is the first iteration.
+    Its scalar: the speed [m/s] at which what was inside comes out.
     """
     respond_to_solid = response(False)
 
@@ -211,18 +212,20 @@ def project_particles() -> Kernel:
         fields: MeshFields,
         particles: Particles,
         contact_particles: ContactParticles,
-        h: real,
+        clock: Clock,
         speed: real,
-        first: int,
     ):
+        h = clock.substep_length[0]
         rate = ONE / h
         i = np.int64(items.item[p])
+        if clock.local[0] != 0 and not was_moved(clock, contact_particles.moved_in, i):
+            return
         w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
             if is_mesh(colliders.kind[k]):
                 continue
-            if first:
+            if clock.first[0] != 0:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
             if contact_particles.travelled[i] < contacts.bound[m]:
                 continue
@@ -250,7 +253,7 @@ def project_particles() -> Kernel:
                 contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap
             )
             correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
-            contact_particles.travelled[i] += TWO * norm(correction)
+            note_displacement(contact_particles, i, norm(correction), clock)
             move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
 
@@ -266,6 +269,14 @@ def remember(contacts, m, normal_correction, friction_correction, n, gap):
         n,
         gap,
     )
+
+
+@steady
+def note_displacement(contact_particles, i, length, clock):
+    """Note that a contact moves a particle by a length, and in which pass it last did so noticeably."""
+    contact_particles.travelled[i] += TWO * length
+    if length > NOTICEABLE * contact_particles.radius[i]:
+        contact_particles.moved_in[i] = clock.contact_pass[0]
 
 
 @steady

@@ -27,6 +27,7 @@ class ContactList:
         words: Words of bits for each item.
         items: Items that are near a collider.
         contacts: Their contacts.
+        starts: Where those of each item start.
         counts: How many of both there are.
         colours: Where each colour starts.
     """
@@ -49,8 +50,8 @@ class ContactList:
         )
         self.counts, self.colours = Counts.zeros(1), Colours.zeros(len(colours))
         self.colours.whole[...] = colours
-        self._starts, self._rows = Offsets.zeros(len(elements) + 1), Offsets.zeros(len(elements) + 1)
-        self._scans = Scan(self._starts), Scan(self._rows)
+        self.starts, self._rows = Offsets.zeros(len(elements) + 1), Offsets.zeros(len(elements) + 1)
+        self._scans = Scan(self.starts), Scan(self._rows)
 
     def record_forget(self, p: Program) -> None:
         """Empty the list at the start of a step."""
@@ -65,7 +66,7 @@ class ContactList:
         p.copy((counts.contacts, 0), (counts.old, 0))
         p.require(self._old, (counts.old, 0))
         p.launch(set_aside, self.contacts, self._old, count=(counts.old, 0))
-        p.launch(count_marks, self.marks, self._starts, self._rows, self.words, count=count)
+        p.launch(count_marks, self.marks, self.starts, self._rows, self.words, count=count)
         for scan in self._scans:
             scan.record(p, count)
         p.copy(self._scans[0].total, (counts.contacts, 0))
@@ -73,8 +74,8 @@ class ContactList:
         p.require(self.contacts, (counts.contacts, 0))
         p.require(self.items, (counts.items, 0))
         lists = self.elements, self.items, self.contacts
-        p.launch(fill_lists, self.marks, self._starts, self._rows, *lists, self.words, count=count)
-        p.launch(carry_over, self._old, self.contacts, self._starts, count=(counts.old, 0))
+        p.launch(fill_lists, self.marks, self.starts, self._rows, *lists, self.words, count=count)
+        p.launch(carry_over, self._old, self.contacts, self.starts, count=(counts.old, 0))
         p.serial(count_departed, self._old, counts)
         p.require(self._kept, (counts.needed, 0))
         p.serial(keep_departed, self._old, self._kept, counts)

@@ -21,14 +21,23 @@ from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.model.contact_passes import was_moved
 from shinari.model.model import Model
-from shinari.model.particles import Particles
+from shinari.model.particles import Clock, Particles
 from shinari.scene.contents import Contents
 from shinari.shapes.kernels.all_distances import is_mesh
 from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
-from shinari.systems.colliders.collide import TWO, move, place, previous_position, record, remember, response
+from shinari.systems.colliders.collide import (
+    move,
+    note_displacement,
+    place,
+    previous_position,
+    record,
+    remember,
+    response,
+)
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
 LOOKS = 24
@@ -227,21 +236,18 @@ def project_elements() -> Kernel:
     @kernel(fastmath=STEADY)
     def project_element(
         p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, fields: MeshFields,
-        particles: Particles, contact_particles: ContactParticles, h: real, speed: real, first: int,
+        particles: Particles, contact_particles: ContactParticles, clock: Clock, speed: real,
     ):  # fmt: skip
+        h = clock.substep_length[0]
         rate = ONE / h
         i = vertices(items.points[p])
+        if clock.local[0] != 0 and not some_moved(clock, contact_particles.moved_in, i):
+            return
         row = np.int64(particles.origin_index[i[0]]) * len(colliders)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
-            if is_mesh(colliders.kind[k]):
-                continue
-            if first:
-                contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
-                # what comes out must not depend on when an element was listed or passed over
-                contacts.weights[m] = THIRD, THIRD, THIRD
             far = largest_of(contact_particles.travelled, i)
-            if far < contacts.bound[m]:
+            if is_mesh(colliders.kind[k]) or is_far(contacts, m, far, clock.first[0] != 0):
                 continue
             pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
             law = combined_surface(contact_particles.surface[i[0]], colliders.surface[k])
@@ -298,7 +304,7 @@ def project_elements() -> Kernel:
                     )
                     correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
                     record(contacts.impulse, m, sub(correction, silent), rate / w)
-                    move_vertices(contact_particles, particles, i, share, w, correction, silent, rate)
+                    move_vertices(contact_particles, particles, i, share, w, correction, silent, clock, rate)
                 if not late and (not touches or norm(correction) <= SMALL * reach):
                     break
 
@@ -306,9 +312,25 @@ def project_elements() -> Kernel:
 
 
 @steady
+def is_far(contacts, m, far, first):
+    """Whether an element cannot touch after it has gone so far; the first pass of a substep begins its contact."""
+    if first:
+        contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
+        # what comes out must not depend on when an element was listed or passed over
+        contacts.weights[m] = THIRD, THIRD, THIRD
+    return far < contacts.bound[m]
+
+
+@steady
 def vertices(points):
     """Indices of the particles of an element."""
     return np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
+
+
+@steady
+def some_moved(clock, moved_in, i):
+    """Whether a contact moved one of three particles noticeably in this pass or the one before."""
+    return was_moved(clock, moved_in, i[0]) or was_moved(clock, moved_in, i[1]) or was_moved(clock, moved_in, i[2])
 
 
 @steady
@@ -365,21 +387,21 @@ def longest_path(ends, begins):
 
 
 @steady
-def move_vertices(contact_particles, particles, i, share, w, correction, silent, rate):
+def move_vertices(contact_particles, particles, i, share, w, correction, silent, clock, rate):
     """Move the vertices of an element by their shares of the correction of a point."""
-    move_vertex(contact_particles, particles, i[0], share[0], w, correction, silent, rate)
-    move_vertex(contact_particles, particles, i[1], share[1], w, correction, silent, rate)
-    move_vertex(contact_particles, particles, i[2], share[2], w, correction, silent, rate)
+    move_vertex(contact_particles, particles, i[0], share[0], w, correction, silent, clock, rate)
+    move_vertex(contact_particles, particles, i[1], share[1], w, correction, silent, clock, rate)
+    move_vertex(contact_particles, particles, i[2], share[2], w, correction, silent, clock, rate)
 
 
 @steady
-def move_vertex(contact_particles, particles, i, b, w, correction, silent, rate):
+def move_vertex(contact_particles, particles, i, b, w, correction, silent, clock, rate):
     """Move a vertex by its share of the correction of a point; one that is fixed is not written."""
     x = particles.x
     if x[i, 3] > ZERO and b > ZERO:
         part = x[i, 3] * b / w
         stride = part * norm(correction)
-        contact_particles.travelled[i] += TWO * stride
+        note_displacement(contact_particles, i, stride, clock)
         contact_particles.displacement[i] += stride
         move(x, particles.predicted, particles.v, i, part, correction, silent, rate)
 

@@ -21,7 +21,7 @@ from shinari.compute.scan import Offsets, Scan
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.vec3 import ONE, ZERO, add, dot, neg, norm, reciprocal, scale, sub
-from shinari.model.particles import Particles
+from shinari.model.particles import Clock, Particles
 from shinari.shapes.kernels.all_distances import is_mesh, is_solid_mesh, mesh_distance
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.collide import TWO, contact_change, place, previous_position, record
@@ -35,6 +35,7 @@ from shinari.systems.colliders.elements import (
     local_path,
     longest_path,
     move_vertices,
+    some_moved,
     vertex_weights,
     vertices,
 )
@@ -116,12 +117,12 @@ class MeshElements:
         p.launch(fill_patch, *near, *found, count=total, grain=64)
         p.launch(take_new_patch, *records, h, count=total, grain=64)
 
-    def record_project(self, p: Program, solids: MeshArguments, moving: Moving, h: float, speed: float) -> None:
+    def record_project(self, p: Program, solids: MeshArguments, moving: Moving, clock: Clock, speed: float) -> None:
         """Solve all pairs once."""
         records = self._list.items, self._list.contacts, self.patches, self.pairs, self._features
         colliders, poses, _ = solids
         starts = self._list.colours.start
-        p.launch(project_pairs, *records, colliders, poses, *moving, h, speed, colours=starts, grain=64)
+        p.launch(project_pairs, *records, colliders, poses, *moving, clock, speed, colours=starts, grain=64)
 
 
 @steady
@@ -259,10 +260,13 @@ def take_new_patch(
 @kernel(fastmath=STEADY)
 def project_pairs(
     p, items: Items, contacts: Contacts, patches: Patches, pairs: Pairs, features: MeshFeatures, colliders: Colliders,
-    poses: Poses, particles: Particles, contact_particles: ContactParticles, h: real, speed: real
+    poses: Poses, particles: Particles, contact_particles: ContactParticles, clock: Clock, speed: real
 ):  # fmt: skip
     """Keep an element off the features of its patches."""
-    i, rate = vertices(items.points[p]), ONE / h
+    i, h = vertices(items.points[p]), clock.substep_length[0]
+    rate = ONE / h
+    if clock.local[0] != 0 and not some_moved(clock, contact_particles.moved_in, i):
+        return
     for m in range(items.first[p], items.end[p]):
         if patches.active[m] == 0:
             continue
@@ -311,7 +315,7 @@ def project_pairs(
             pairs.weights[r], pairs.point[r], pairs.normal[r] = weights, y, n
             correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
-            move_vertices(contact_particles, particles, i, share, w, correction, silent, rate)
+            move_vertices(contact_particles, particles, i, share, w, correction, silent, clock, rate)
             add_to_mean(contacts, m, max(normal_correction - old, ZERO), weights, rotate_vector(pose, n), first - reach)
 
 

@@ -12,13 +12,14 @@ from shinari.compute import Field, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local
 from shinari.maths.vec3 import ONE, ZERO, dot, norm, sub
-from shinari.model.particles import Particles
+from shinari.model.contact_passes import was_moved
+from shinari.model.particles import Clock, Particles
 from shinari.shapes.kernels.all_distances import is_mesh, mesh_distance
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.collide import (
-    TWO,
     contact_change,
     move,
+    note_displacement,
     place,
     previous_position,
     record,
@@ -50,17 +51,20 @@ def forget_look(m, looks: Looks):
 @kernel(fastmath=STEADY)
 def project_mesh_particle(
     p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, fields: MeshFields, particles: Particles,
-    contact_particles: ContactParticles, looks: Looks, h: real, speed: real, first: int
+    contact_particles: ContactParticles, looks: Looks, clock: Clock, speed: real
 ):  # fmt: skip
-    """Keep a particle out of the meshes near it; scalars as those of `project_particles`."""
+    """Keep a particle out of the meshes near it; scalar as that of `project_particles`."""
+    h = clock.substep_length[0]
     rate = ONE / h
     i = np.int64(items.item[p])
+    if clock.local[0] != 0 and not was_moved(clock, contact_particles.moved_in, i):
+        return
     w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
     for m in range(items.first[p], items.end[p]):
         k = np.int64(contacts.solid[m])
         if not is_mesh(colliders.kind[k]):
             continue
-        if first:
+        if clock.first[0] != 0:
             contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
             looks.known[m] = False
         if contact_particles.travelled[i] < contacts.bound[m]:
@@ -100,6 +104,6 @@ def project_mesh_particle(
             continue
         remember(contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap)
         correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
-        contact_particles.travelled[i] += TWO * norm(correction)
+        note_displacement(contact_particles, i, norm(correction), clock)
         move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
         record(contacts.impulse, m, sub(correction, silent), rate / w)

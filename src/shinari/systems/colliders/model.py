@@ -11,5 +11,4 @@ class ColliderModel(SystemModel):
         """The colliders of a simulation."""
         if not bound.model.colliders or bound.model.particle_count == 0:
             return []
-        records = bound.particles, bound.origins, bound.clock
-        return [ColliderContacts(bound.scene, bound.model, bound.state, bound.settings, *records)]
+        return [ColliderContacts(bound)]

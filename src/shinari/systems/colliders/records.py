@@ -49,6 +49,7 @@ class ContactParticles(Record):
     travelled = Field(
         real, unit="m", doc="distance gone since the last detection, with the displacement in the substep"
     )
+    moved_in = Field(np.int64, doc="pass over the contacts that last moved it noticeably")
     displacement = Field(real, unit="m", doc="in this substep; only that of elements is kept up to date")
 
 

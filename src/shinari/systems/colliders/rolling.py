@@ -18,10 +18,19 @@ from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local
 from shinari.maths.vec3 import ONE, ZERO, add, cross, norm, scale, sub
-from shinari.model.particles import Particles
+from shinari.model.contact_passes import was_moved
+from shinari.model.particles import Clock, Particles
 from shinari.model.spins import ALONG, GIVES, Spins, bounded
 from shinari.shapes.kernels.mesh_distance import MeshFields
-from shinari.systems.colliders.collide import TWO, move, place, previous_position, record, remember, response
+from shinari.systems.colliders.collide import (
+    move,
+    note_displacement,
+    place,
+    previous_position,
+    record,
+    remember,
+    response,
+)
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
 HALF = np.float32(0.5)
@@ -87,17 +96,19 @@ def project_turning_particles(meshes: bool) -> Kernel:
         particles: Particles,
         contact_particles: ContactParticles,
         spins: Spins,
-        h: real,
+        clock: Clock,
         speed: real,
-        first: int,
     ):
+        h = clock.substep_length[0]
         rate, none = ONE / h, (ZERO, ZERO, ZERO)
         i = np.int64(items.item[p])
+        if clock.local[0] != 0 and not was_moved(clock, contact_particles.moved_in, i):
+            return
         w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
         turns, radius = spins.turns[i], contact_particles.radius[i]
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
-            if first:
+            if clock.first[0] != 0:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, none
                 contacts.rolling_correction[m] = none
             if contact_particles.travelled[i] < contacts.bound[m]:
@@ -131,7 +142,7 @@ def project_turning_particles(meshes: bool) -> Kernel:
                 spins.rate[i] = scale(spin, rate / radius)
                 contacts.rolling_correction[m] = resist
             remember(contacts, m, push, hold, n, gap)
-            contact_particles.travelled[i] += TWO * norm(correction)
+            note_displacement(contact_particles, i, norm(correction), clock)
             move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
 

@@ -9,13 +9,9 @@ from shinari.collision.report import ContactImpulses
 from shinari.compute import Kernel, Program, Record
 from shinari.compute.program import run_once
 from shinari.geometry.motion import pose_at, rotation_matrix
-from shinari.model.model import Model
-from shinari.model.particles import Clock, Origins, Particles
-from shinari.model.settings import Settings
 from shinari.model.spins import Spins, spins_of
-from shinari.model.state import State
 from shinari.model.system import System
-from shinari.scene.contents import Contents
+from shinari.model.system_model import BoundSystems
 from shinari.scene.objects import Collider
 from shinari.shapes.kernels.all_distances import is_mesh
 from shinari.shapes.kernels.dispatch import for_kinds
@@ -61,26 +57,19 @@ class ColliderContacts(System):
         pose_table: Their poses at both ends of the substep.
         particle_list: Contacts of particles.
         element_list: Contacts of triangles and segments, or None.
+        looks: The last looks of particles at meshes.
         mesh_elements: Of these the contacts with meshes, or None.
     """
 
     order = 12
     on_device = True
     advice = "particles near colliders; a mesh collider with fewer triangles, or a simple shape, is faster"
-    solves_contacts = True
+    solves_contacts = tells_moved = True
 
-    def __init__(
-        self,
-        scene: Contents,
-        model: Model,
-        state: State,
-        settings: Settings,
-        particles: Particles,
-        origins: Origins,
-        clock: Clock,
-    ) -> None:
-        self._model, self._state, self._settings = model, state, settings
-        self._particles, self._origins, self._clock = particles, origins, clock
+    def __init__(self, bound: BoundSystems) -> None:
+        scene, model, state, settings = bound.scene, bound.model, bound.state, bound.settings
+        self._model, self._settings = model, settings
+        self._particles, self._origins, self._clock = bound.particles, bound.origins, bound.clock
         precision, colliders, count = model.real, model.colliders, model.particle_count
         shapes = [collider.shape for collider in colliders]
         kinds, sizes, fields = encode_shapes(shapes, precision)
@@ -104,7 +93,7 @@ class ColliderContacts(System):
         self._motion = Motion.zeros((settings.substeps + 1) * len(colliders))
         self._tabulate(0, *_given_poses(colliders))
         self._contact_particles = ContactParticles.zeros(count, precision)
-        self._contact_particles.bind(radius=model.radii, object_index=model.owners)
+        self._contact_particles.bind(radius=model.radii, object_index=model.owners, moved_in=bound.moved_in)
         self._contact_particles.surface[...] = model.surfaces[model.owners]
         self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // CHUNK))
         self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
@@ -113,7 +102,7 @@ class ColliderContacts(System):
         self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
         self._spins: Spins | None = spins_of(scene, model, state)
-        self._looks = Looks.zeros(0, precision)
+        self.looks = Looks.zeros(0, precision)
         self._push: list[tuple[Kernel, ContactList, tuple[Record, ...]]] = []
         if self._spins is not None:
             self._add(project_turning_particles(len(self.fields) > 0), self.particle_list, self._spins)
@@ -121,13 +110,13 @@ class ColliderContacts(System):
             if not all(is_mesh(kind) for kind in kinds):
                 self._add(project_particles(), self.particle_list)
             if len(self.fields) > 0:
-                self._add(project_mesh_particle, self.particle_list, self._looks)
+                self._add(project_mesh_particle, self.particle_list, self.looks)
         self.element_list: ContactList | None = None
         self.mesh_elements: MeshElements | None = None
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
-            if not all(is_mesh(kind) for kind in kinds):
+            if any(kind > LAST_UNBOUNDED and not is_mesh(kind) for kind in kinds):
                 self._add(project_elements(), self.element_list)
             if len(self.fields) > 0:
                 features = mesh_features(meshes_of(shapes), precision)
@@ -205,10 +194,10 @@ class ColliderContacts(System):
                 self.mesh_elements.record_refresh(p, solids, moving, h)
                 p.copy(0, (self._search.refresh, 0))
         for kernel, each, more in self._push:
-            arguments = each.items, each.contacts, *solids, *moving, *more, h, speed, first
+            arguments = each.items, each.contacts, *solids, *moving, *more, self._clock, speed
             p.launch(kernel, *arguments, colours=each.colours.start, grain=FEW)
         if self.mesh_elements is not None:
-            self.mesh_elements.record_project(p, solids, moving, h, speed)
+            self.mesh_elements.record_project(p, solids, moving, self._clock, speed)
 
     def record_lists(self, p: Program) -> None:
         """List the colliders near particles and elements anew where a particle has left its margin."""
@@ -235,8 +224,8 @@ class ColliderContacts(System):
             each.record_renew(p)
         if len(self.fields) > 0:
             count = self.particle_list.counts.contacts, 0
-            p.require(self._looks, count)
-            p.launch(forget_look, self._looks, count=count, grain=4096)
+            p.require(self.looks, count)
+            p.launch(forget_look, self.looks, count=count, grain=4096)
         if self.mesh_elements is not None:
             self.mesh_elements.record_forget(p)
             p.copy(1, (self._search.refresh, 0))

@@ -185,7 +185,7 @@ class BodyPaths:
 
     def __init__(self, certificate: Certificate, contacts: "BodyParticles") -> None:
         self._certificate, self._contacts = certificate, contacts
-        self._paths = [ItemPaths.zeros(0, np.float64) for _ in contacts.lists]
+        self._paths = [ItemPaths.zeros(0, certificate.begins.precision) for _ in contacts.lists]
         meshes, kinds = len(contacts.fields) > 0, contacts.table.kind
         self._find, self._part = (for_kinds(make(meshes), kinds) for make in (find_times, part_paths))
         radii = contacts.contact_particles.radius

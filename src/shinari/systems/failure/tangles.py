@@ -11,11 +11,11 @@ have to pass through no volume, against
 
     s^2 (1 - J) mu,    s^2 = 1 / (1 - 2 nu)
 
-while the shear of the others pulls with a pressure of about mu. For nu <= 0.3 they get through; above, the tangle is a
-minimum of the energy of the body (measured in `docs/decisions/solids.md`). No function of F can tell a tangle from a
-body under pressure, whose tetrahedra may be flat as well; the winding number does. So the tetrahedra at the ends of an
-edge that is wound twice have the s of nu = 0.1, until their energy by their own law is below `BACK`. All others keep
-their law, however they are pressed.
+while the shear of the others pulls with a pressure of about mu. For nu <= 0.1 they get through; above, the tangle may
+be a minimum of the energy of the body (measured in `docs/decisions/solids.md`). No function of F can tell a tangle
+from a body under pressure, whose tetrahedra may be flat as well; the winding number does. So the tetrahedra at the
+ends of an edge that is wound twice have the s of nu = 0.1, until their energy by their own law is below `BACK`. All
+others keep their law, however they are pressed.
 
 A tetrahedron loses energy where it becomes compressible, and gains less than BACK / 2 of mu V when it has its own law
 again. A tangle costs more: where an edge is wound twice, a dihedral angle has doubled at least.
@@ -57,8 +57,8 @@ TANGLED = "solids/tangled"
 BACK = 0.02
 # s of tangled tetrahedra: that of nu = 0.1; with 1 two of 36,000 random tetrahedra were thrown far away.
 SOFT = hydrostatic_scale(0.1)
-# Up to this s bodies recover by themselves: that of nu = 0.3, rounded up.
-RECOVERS = 1.00001 * hydrostatic_scale(0.3)
+# Up to this s bodies recover by themselves: that of tangled tetrahedra, rounded up.
+RECOVERS = 1.00001 * SOFT
 # Part of the smallest |F|^6 / J^2 of a tangled tetrahedron from which on its edges are looked at, for rounding.
 MARGIN = 0.9
 SCALE = 9

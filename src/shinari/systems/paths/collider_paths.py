@@ -10,9 +10,10 @@ import numpy as np
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
+from shinari.compute.scan import Offsets
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, to_local
-from shinari.maths.vec3 import ONE, ZERO, add, dot, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Particles
 from shinari.model.system_model import BoundSystems
 from shinari.scene.objects import Collider
@@ -36,6 +37,7 @@ from shinari.systems.colliders.elements import (
     vertices,
 )
 from shinari.systems.colliders.mesh_features import MeshFeatures
+from shinari.systems.colliders.mesh_particles import Looks
 from shinari.systems.colliders.mesh_patches import Pairs, Patches, distance_of_patch, is_far
 from shinari.systems.colliders.records import Colliders, Contacts, Elements, Items, Poses
 from shinari.systems.colliders.system import ColliderContacts
@@ -77,7 +79,7 @@ class ColliderPaths:
     def __init__(self, certificate: Certificate, colliders: ColliderContacts, bound: BoundSystems) -> None:
         self._certificate, self._colliders, self._particles = certificate, colliders, bound.particles
         assert colliders.element_list is not None, "there are triangles or segments"
-        self._list, self._paths = colliders.element_list, ItemPaths.zeros(0, np.float64)
+        self._list, self._paths = colliders.element_list, ItemPaths.zeros(0, bound.model.real)
         meshes, kinds = len(colliders.fields) > 0, colliders.colliders.kind
         self._find, self._part = (for_kinds(make(meshes), kinds) for make in (find_times, part_paths))
         thick, radii = [_thickness(each) for each in bound.model.colliders], bound.model.radii
@@ -100,6 +102,11 @@ class ColliderPaths:
         with p.when((self._gate.open, 0)):
             p.launch(forget_times, self._paths, count=(count.contacts, 0))
             if colliders.mesh_elements is not None:
+                looks = colliders.particle_list.starts, colliders.particle_list.contacts, colliders.looks
+                p.launch(
+                    take_looks, self._paths, each.contacts, each.elements, *looks, colliders.colliders, c.poses,
+                    self._particles, count=(count.contacts, 0), grain=256
+                )  # fmt: skip
                 p.launch(
                     find_safe, self._paths, each.contacts, each.elements, colliders.colliders, c.poses,
                     colliders.fields, *colliders.mesh_elements.records, self._particles, c.begins,
@@ -170,6 +177,32 @@ def forget_times(m, paths: ItemPaths):
 
 
 @kernel(fastmath=STEADY)
+def take_looks(
+    m, paths: ItemPaths, contacts: Contacts, elements: Elements, starts: Offsets, near: Contacts, looks: Looks,
+    colliders: Colliders, poses: Poses, particles: Particles
+):  # fmt: skip
+    """Take the distance of the vertices of an element from a mesh from what its particles saw in the last pass."""
+    paths.free[m] = -ONE
+    k, i = np.int64(contacts.solid[m]), vertices(elements.points[contacts.item[m]])
+    if not is_mesh(colliders.kind[k]):
+        return
+    after = poses.after[np.int64(particles.origin_index[i[0]]) * len(colliders) + k]
+    free = seen_distance(i[0], k, starts, near, looks, to_local(after, place(particles.x, i[0])))
+    free = min(free, seen_distance(i[1], k, starts, near, looks, to_local(after, place(particles.x, i[1]))))
+    paths.free[m] = min(free, seen_distance(i[2], k, starts, near, looks, to_local(after, place(particles.x, i[2]))))
+
+
+@steady
+def seen_distance(i, k, starts, near, looks, q):
+    """A lower bound of the distance of particle i, which is at q, from mesh k; -1 where it has not looked."""
+    least = ZERO * q[0] - ONE
+    for n in range(starts.start[i], starts.start[i + 1]):
+        if near.solid[n] == k and looks.known[n]:
+            least = looks.distance[n] - norm(sub(q, looks.at[n]))
+    return least
+
+
+@kernel(fastmath=STEADY)
 def find_safe(
     m, paths: ItemPaths, contacts: Contacts, elements: Elements, colliders: Colliders, poses: Poses,
     fields: MeshFields, patches: Patches, pairs: Pairs, features: MeshFeatures, particles: Particles, begins: Begins
@@ -189,6 +222,10 @@ def find_safe(
         paths.time[m] = 1.0
         return
     mesh, kept, time = np.int64(colliders.size[k, 0]), KEPT * radius, ZERO * radius
+    # the whole path is within its length of its end
+    if paths.free[m] - kept >= length and distance_of_patch(m, ends, patches, pairs, features, radius) - kept >= length:
+        paths.time[m] = 1.0
+        return
     for _ in range(ADVANCES):
         rest = ONE - time
         points = (

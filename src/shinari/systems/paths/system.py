@@ -98,10 +98,11 @@ class PathCertificates(System):
         """Substeps in the last step after which paths still met."""
         return int(self.certificate.state.unresolved[0])
 
-    def begin(self, time: float, ends: np.ndarray) -> None:
-        """A step begins."""
+    def record_begin(self, p: Program) -> None:
+        """A step begins: count from zero."""
         state = self.certificate.state
-        state.impacts[0] = state.zones[0] = state.unresolved[0] = 0
+        for counter in (state.impacts, state.zones, state.unresolved):
+            p.copy(0, (counter, 0))
 
     def record_detect(self, p: Program) -> None:
         """Keep the positions and poses at the start of a substep."""

@@ -36,6 +36,7 @@ class Nodes(Record):
     number = Field(np.int64, doc="component by its least frame, while nodes are numbered")
     degree = Field(np.int64, doc="neighbours that are not eliminated; -1 once it is eliminated")
     # of the sweeps
+    tree = Field(np.int64, doc="its body in the trees of joints; -1 for none, also in the last row")
     colours = Field(np.int64, doc="bits of the colours of its groups")
     mobility = Field(
         np.float64,
@@ -52,6 +53,7 @@ class Components(Record):
     word = Field(np.int64, doc="first word of its sets of neighbours")
     ordered = Field(np.int64, doc="whether it can be solved directly: it has an order and blocks")
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
+    figure = Field(np.int64, doc="whether it has contact points and its joints are trees")
     trial = Field(np.int64, doc="whether it is solved directly as a trial")
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
     cost = Field(np.float64, doc="products of blocks of its factor")
@@ -104,3 +106,9 @@ def is_unsolved(e, elements, components):
     """Whether the Newton steps of the substep ended before the component of an element was solved."""
     component = elements.component[e]
     return component >= 0 and components.solution[component] != SOLVED
+
+
+@steady
+def has_failed(c, components):
+    """Whether the trial of a component has failed."""
+    return c >= 0 and components.trial[c] != 0 and components.direct[c] == 0

@@ -365,6 +365,11 @@ def update_load(j, values: JointValues, elements: Elements, components: Componen
     values.applied[j] = sub(vector(elements.force, j), held)
 
 
+# Largest rotation of a body in a Newton step [rad]: rows of joints that are linear at the start of a step tell nothing
+# about more.
+MOST_TURN = 0.5
+
+
 @kernel(fastmath=STEADY)
 def apply_step(
     c,
@@ -379,7 +384,12 @@ def apply_step(
     """Move a component by its part of the step."""
     if components.solution[c] == SOLVED:
         return
-    t = components.part[c]
+    t, turn = components.part[c], 0.0
+    for j in range(components.node[c], components.node[c + 1]):
+        rotation = nodes.vector[j]
+        turn = max(turn, rotation[3] * rotation[3] + rotation[4] * rotation[4] + rotation[5] * rotation[5])
+    if t * t * turn > MOST_TURN * MOST_TURN:
+        t = components.part[c] = MOST_TURN / math.sqrt(turn)
     if t < 1.0:
         for s in range(components.element[c], components.element[c + 1]):
             e = elements.order[s]

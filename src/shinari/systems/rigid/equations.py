@@ -30,6 +30,7 @@ from shinari.systems.rigid.newton import (
     choose_solver,
     conclude_component,
     conclude_step,
+    mark_figure,
     restore_trial,
     set_failed,
     start_component,
@@ -220,7 +221,9 @@ class BodyEquations:
             p.copy(0, (flags.sweeping, 0))
             p.copy(0, (flags.calm, 0))
             p.copy(0, (flags.trying, 0))
-            records = components, graph.nodes, self._frames, self.solver_frames, self.contacts.margins, flags
+            if graph.may_sweep:
+                p.launch(mark_figure, components, elements, self._sweeps.trees.members, first, count=each)
+            records = components, graph.nodes, self._frames, self.solver_frames, flags
             # where sweeps cannot be needed, their kernels are not there either
             simple = self._limits.simple if graph.may_sweep else math.inf
             limits = simple, self._limits.light, self._limits.small
@@ -254,6 +257,7 @@ class BodyEquations:
         p.launch(measure_failed_point, *records, first, count=(self.counts.points, 0))
         p.launch(set_failed, components, UNSETTLED, count=each)
         self._record_evaluate_again(p)
+        self.joints.record_evaluate_failed(p, elements, self._frames, components, self._settings.substep)
         p.launch(set_failed, components, SOLVED, count=each)
 
     def _record_evaluate_again(self, p: Program) -> None:
@@ -308,4 +312,6 @@ class BodyEquations:
         if not self._bouncing:
             return
         with p.when((self.flags.may_bounce, 0)), p.when((self.counts.nodes, 0)):
-            self._impacts.record_bounce(p, self._direct, self._jacobian_rows, *self._firsts)
+            joints, *firsts = self._firsts
+            trees = self._sweeps.trees.bodies, self._sweeps.trees.paths
+            self._impacts.record_bounce(p, self._direct, self._jacobian_rows, joints, trees, *firsts)

@@ -351,6 +351,7 @@ class Graph:
     ) -> None:
         rows = len(frames) + 1
         self.nodes, self.components = Nodes.zeros(rows), Components.zeros(rows)
+        self.nodes.tree[...] = -1
         self.blocks, self.targets = Blocks.zeros(0), Targets.zeros(0)
         self._neighbours, self._edges = Neighbours.zeros(0), Edges.zeros(0)
         self._frames, self._solver_frames, self._counts, self._flags = frames, solver_frames, counts, flags

@@ -94,13 +94,14 @@ class BodyImpacts:
         solver: DirectSolver,
         jacobian_rows: JacobianRows,
         joints: JointData,
+        trees: tuple,
         first_tendon: int,
         first_point: int,
     ) -> None:
         """Apply restitution to points that approach fast enough."""
         components, nodes, frames = self._graph.components, self._graph.nodes, self._frames
         work, elements, flags, h = self._work, self._elements, self._flags, self._h
-        swept = components, nodes, elements, jacobian_rows, self._points, frames, self._solver_frames
+        swept = components, nodes, elements, jacobian_rows, self._points, frames, self._solver_frames, *trees
         p.copy(0, (flags.bouncing, 0))
         p.launch(clear_bounce, components, count=self._each)
         p.launch(find_bouncing, work, elements, components, first_point, count=self._all)

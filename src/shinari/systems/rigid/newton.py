@@ -6,12 +6,11 @@ import numpy as np
 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
-from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
-from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, Nodes
-from shinari.systems.rigid.contact.margins import FrameMargins
+from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, Nodes, has_failed
 from shinari.systems.rigid.elements import Elements, JacobianRows, accumulate_row_step, accumulate_step
 from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.joint_trees import TreeMembers
 from shinari.systems.rigid.progress import Counts, Flags
 
 # Largest number of updates of the limits of friction in a substep.
@@ -32,7 +31,7 @@ class DirectLimits(NamedTuple):
 
     Attributes:
         simple: For each body: a tree or a chain, whatever it does.
-        light: For each body, in motion: directly if bodies are fast or of very different masses, else as a trial.
+        light: For each body, in motion, as a trial.
         small: The same for all bodies together.
         heavy: For each body, at rest.
     """
@@ -55,20 +54,31 @@ RESTING = 0.1
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
 # failed.
 MOST_STEPS, TRIES = 30, 15
-# Displacement in a substep, in sizes of a body, from which it is fast.
-FAST = 0.5
+
+
+@kernel
+def mark_figure(c, components: Components, elements: Elements, members: TreeMembers, first_point: np.int64):
+    """Decide whether a component has contact points, and all its joints are in trees, which hold in sweeps as well."""
+    trees, touches = True, False
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if e < first_point:
+            trees = trees and e < len(members) and members.chosen[e]
+        else:
+            touches = True
+    components.figure[c] = 1 if trees and touches else 0
 
 
 @kernel
 def choose_solver(
-    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, margins: FrameMargins,
-    flags: Flags, simple: float, light: float, small: float, slow: float
+    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags,
+    simple: float, light: float, small: float, slow: float
 ):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep.
 
     At rest one factor serves for a whole step; in motion every Newton step would need another. A light component that
-    was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. Sweeps do not find the
-    impacts of fast bodies, nor the forces between very different masses.
+    was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. One with very different
+    masses, whose forces sweeps do not find, is tried in each substep, and so is a simple one that is a figure.
 
     Args:
         c: The component.
@@ -76,7 +86,6 @@ def choose_solver(
         nodes: Their nodes.
         frames: Masses of the frames.
         solver_frames: Velocities of the frames.
-        margins: Which frames are fast.
         flags: Receives whether a component is solved by sweeps.
         simple: See `DirectLimits`.
         light: See `DirectLimits`.
@@ -86,20 +95,19 @@ def choose_solver(
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
     direct, calm, trial, swept = components.ordered[c] != 0, False, False, False
     if direct and cost > simple * (last - first):
-        speed, fast, least, most = 0.0, False, np.inf, 0.0
+        speed, least, most = 0.0, np.inf, 0.0
         for j in range(first, last):
             f = nodes.frame[j]
             v, w = solver_frames.start_v[f], frames.inverse_mass[f]
             speed, swept = max(speed, dot(v, v)), swept or solver_frames.swept[f]
-            path, size = margins.path[f], margins.size[f]
-            fast = fast or dot(path, path) > (FAST * size) * (FAST * size)
             least, most = min(least, w), max(most, w)
         limit = RESTING * slow if swept else slow
         calm = speed <= limit * limit
         light_enough = cost <= light * (last - first) or cost <= small
-        hard = fast or most > UNEVEN * least
-        trial = light_enough and not calm and not hard and not swept
-        direct = calm or trial or (light_enough and hard)
+        trial = light_enough and not calm and (not swept or most > UNEVEN * least)
+        direct = calm or trial
+    elif direct:
+        trial = components.figure[c] != 0
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and swept) else 0
@@ -167,12 +175,6 @@ def conclude_component(c, components: Components, counts: Counts, flags: Flags):
         flags.done[0] = 0
     if state == RENEWED:
         flags.renewed[0] = 1
-
-
-@steady
-def has_failed(c, components):
-    """Whether the trial of a component has failed."""
-    return c >= 0 and components.trial[c] != 0 and components.direct[c] == 0
 
 
 @kernel

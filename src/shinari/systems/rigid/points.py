@@ -42,12 +42,11 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
-from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components
+from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, has_failed
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Curved, Elements, PointWork, accumulate_step
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
-from shinari.systems.rigid.newton import has_failed
 from shinari.systems.rigid.progress import Counts, Flags
 
 # Cosine of the largest change of the direction of sliding in a Newton step that needs no other.

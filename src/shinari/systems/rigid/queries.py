@@ -1,7 +1,7 @@
 """Queries about rigid bodies and joints."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -187,7 +187,7 @@ class BodyQueries:
             self._run.bind()
         self._bodies.wake()
 
-    def command_tendons(self, tendons: Sequence[TendonHandle], values: Sequence[float]) -> None:
+    def command_tendons(self, tendons: Sequence[TendonHandle], values: Sequence[Any]) -> None:
         """Give the actuators of several tendons commands at once; either all or, where one is refused, none.
 
         Raises:
@@ -201,8 +201,9 @@ class BodyQueries:
             label, law = f"tendon {rigid.tendons[t].name!r}", rigid.tendons[t].actuator
             if law is None:
                 raise SceneError(f"{label}: command: it has no actuator; add it with actuator=, or drive(...) it")
-            wanted.append(law.command(label, value))
-        own.values.command[found] = wanted
+            wanted.append((t, law, law.command(label, value)))
+        for index, law, numbers in wanted:
+            own.command(index, law, numbers)
         self._bodies.wake()
 
     def _indices(self, joints: Sequence[JointHandle | str]) -> np.ndarray:
@@ -216,6 +217,21 @@ class BodyQueries:
         """
         found = self._joint(joint)
         return self._bodies.equations.joints.load(found.index)
+
+    def acceleration(self, body: BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
+        """Acceleration of the centre of mass of a body [m/s^2], (3,), and its angular acceleration [rad/s^2], (3,).
+
+        They are the means of the last substep, by all that acts: gravity, joints, contacts. Zero before the first step.
+
+        Raises:
+            SceneError: It is no rigid body of this scene.
+        """
+        index, state, system = self._body(body).index, self._run.state, self._bodies
+        if state.frame == 0 or system.frames_now().asleep[index]:
+            return np.zeros(3), np.zeros(3)
+        before, h = system.equations.solver_frames, self._run.settings.substep
+        linear = (state.body_velocities[index] - before.start_v[index]) / h
+        return linear, (state.body_angular_velocities[index] - before.start_w[index]) / h
 
     def surface(self, body: BodyHandle | str) -> tuple[np.ndarray, np.ndarray]:
         """Vertices [m], (V, 3), and faces, (F, 3), of a body where it is now.

@@ -12,8 +12,10 @@ from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.direct import relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths
 from shinari.systems.rigid.points import halves, pair_inverse_mass
-from shinari.systems.rigid.sweep_joints import NONE, apply_both, sweep_anchor, sweep_jacobian_row, sweep_rotation
+from shinari.systems.rigid.sweep_joints import NONE, push_both, sweep_jacobian_row, sweep_joint
+from shinari.systems.rigid.sweep_trees import mobility_of
 
 SWEEPS = 12
 
@@ -28,6 +30,8 @@ def bounce_by_sweeps(
     points: Points,
     frames: Frames,
     solver_frames: SolverFrames,
+    bodies: TreeBodies,
+    paths: TreePaths,
     joints: np.int64,
     h: np.float64,
 ):
@@ -41,6 +45,8 @@ def bounce_by_sweeps(
     begin, end = components.element[c], components.element[c + 1]
     for j in range(components.node[c], components.node[c + 1]):
         nodes.vector[j] = nodes.evaluated[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        nodes.tree[j] = -1
+        nodes.mobility[j] = mobility_of(nodes.frame[j], frames, h2)
     for s in range(begin, end):
         e = elements.order[s]
         elements.accumulated[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -50,12 +56,11 @@ def bounce_by_sweeps(
         for s in range(begin, end):
             e = elements.order[s if sweep % 2 == 0 else begin + end - 1 - s]
             if e < joints:
-                sweep_anchor(e, elements, frames, nodes, h2)
-                sweep_rotation(e, elements, frames, nodes, h2)
+                sweep_joint(e, elements, bodies, paths, nodes)
             elif e >= first_point:
-                sweep_bounce(e, points.normal[e - first_point], elements, frames, nodes, h2)
+                sweep_bounce(e, points.normal[e - first_point], elements, bodies, frames, nodes, h2)
             else:
-                sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2)
+                sweep_jacobian_row(e, e - joints, elements, jacobian_rows, bodies, paths, nodes)
     for s in range(begin, end):
         e = elements.order[s]
         if e >= first_point:
@@ -65,7 +70,7 @@ def bounce_by_sweeps(
 
 
 @steady
-def sweep_bounce(e, n, elements, frames, nodes, h2):
+def sweep_bounce(e, n, elements, bodies, frames, nodes, h2):
     """Solve the normal velocity of a point; its normal force is not negative."""
     s = elements.stiffness[e]
     k = s[0] + s[1] + s[2]
@@ -78,5 +83,5 @@ def sweep_bounce(e, n, elements, frames, nodes, h2):
     old_normal = elements.accumulated[e, 0]
     w = h2 * pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
     normal_force = max((dot(n, f) - k * dot(n, d) + k * w * old_normal) / (1.0 + k * w), 0.0)
-    apply_both(e, scale(n, normal_force - old_normal), NONE, elements, frames, nodes, h2)
+    push_both(e, scale(n, normal_force - old_normal), NONE, elements, bodies, nodes)
     elements.accumulated[e, 0] = normal_force

@@ -1,21 +1,24 @@
 """Groups of elements for sweeps, and their colours.
 
 A group is solved by one thread: the contact points of a pair of bodies, a joint, or a Jacobian row. Groups of one
-colour share no body, so that threads solve them at once, and the result does not depend on the threads. Each group in
-turn gets the least colour that its bodies do not have yet. A body with more groups than colours (a plate that carries a
-heap) has the rest in the last colour, which one thread solves.
+colour share no body and no tree of joints, so that threads solve them at once, and the result does not depend on the
+threads. Each group in turn gets the least colour that its bodies and trees do not have yet. One with more groups than
+colours (a plate that carries a heap) has the rest in the last colour, which one thread solves. Joints of a tree are in
+no group: they hold all the time.
 """
 
 import numpy as np
 
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.scan import Offsets
+from shinari.maths.function import steady
 from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.elements import Elements, JacobianRows
+from shinari.systems.rigid.joint_trees import JointTrees, TreeBodies, TreeMembers, Trees
 from shinari.systems.rigid.progress import Counts
 
-# Colours that share no body; the next one is solved by one thread.
-COLOURS = 24
+# Colours that share no body, without and with trees of joints; the next one is solved by one thread.
+COLOURS, TREE_COLOURS = 24, 62
 
 
 class Groups(Record):
@@ -34,6 +37,32 @@ class ColouredGroups(Record):
     count = Field(np.int64, doc="elements")
 
 
+@steady
+def tree_of(node, nodes, bodies):
+    """The tree of a node; -1 for none."""
+    r = nodes.tree[node] if node >= 0 else -1
+    return bodies.tree[r] if r >= 0 else -1
+
+
+@steady
+def colours_of(node, nodes, trees, bodies):
+    """Bits of the colours that groups of a node, or of its whole tree, have."""
+    t = tree_of(node, nodes, bodies)
+    if t >= 0:
+        return trees.colours[t]
+    return nodes.colours[node] if node >= 0 else 0
+
+
+@steady
+def take_colour(node, colour, nodes, trees, bodies):
+    """Add a colour to those of a node, or of its whole tree."""
+    t = tree_of(node, nodes, bodies)
+    if t >= 0:
+        trees.colours[t] |= 1 << colour
+    elif node >= 0:
+        nodes.colours[node] |= 1 << colour
+
+
 @kernel
 def list_groups(
     _,
@@ -43,20 +72,28 @@ def list_groups(
     jacobian_rows: JacobianRows,
     groups: Groups,
     counts: Counts,
+    trees: Trees,
+    bodies: TreeBodies,
+    members: TreeMembers,
     first_point: np.int64,
+    most: np.int64,
 ):
     """List the groups of the components that are not solved directly, and colour them."""
     joints = first_point - len(jacobian_rows)
     total = rows = 0
+    for t in range(len(trees)):
+        trees.colours[t] = 0
     for c in range(counts.components[0]):
         if components.direct[c] != 0:
             continue
         for j in range(components.node[c], components.node[c + 1]):
             nodes.colours[j] = 0
         start, end = components.element[c], components.element[c + 1]
-        rows += end - start
         while start < end:
             e = elements.order[start]
+            if e < joints and members.chosen[e]:
+                start += 1
+                continue
             a, b, _block = elements.nodes[e]
             last = start + 1
             while e >= first_point and last < end:
@@ -64,34 +101,32 @@ def list_groups(
                 if i != a or j != b:
                     break
                 last += 1
-            taken = (nodes.colours[a] if a >= 0 else 0) | (nodes.colours[b] if b >= 0 else 0)
+            taken = colours_of(a, nodes, trees, bodies) | colours_of(b, nodes, trees, bodies)
             # a row over more than two bodies is solved when no other is
-            colour = COLOURS if joints <= e < first_point and jacobian_rows.pairs[e - joints] != 1 else 0
-            while colour < COLOURS and (taken >> colour) & 1:
+            colour = most if joints <= e < first_point and jacobian_rows.pairs[e - joints] != 1 else 0
+            while colour < most and (taken >> colour) & 1:
                 colour += 1
-            if a >= 0:
-                nodes.colours[a] |= 1 << colour
-            if b >= 0:
-                nodes.colours[b] |= 1 << colour
+            take_colour(a, colour, nodes, trees, bodies)
+            take_colour(b, colour, nodes, trees, bodies)
             groups.first[total], groups.count[total], groups.colour[total] = start, last - start, colour
-            total, start = total + 1, last
+            total, rows, start = total + 1, rows + last - start, last
     counts.groups[0], counts.rows[0] = total, rows
 
 
 @kernel
-def sort_groups(_, groups: Groups, coloured: ColouredGroups, offsets: Offsets, counts: Counts):
+def sort_groups(_, groups: Groups, coloured: ColouredGroups, offsets: Offsets, counts: Counts, most: np.int64):
     """Sort the groups by colour, and number their rows."""
-    for colour in range(COLOURS + 2):
+    for colour in range(most + 2):
         offsets.start[colour] = 0
     for g in range(counts.groups[0]):
         offsets.start[groups.colour[g] + 1] += 1
-    for colour in range(COLOURS + 1):
+    for colour in range(most + 1):
         offsets.start[colour + 1] += offsets.start[colour]
     for g in range(counts.groups[0]):
         at = offsets.start[groups.colour[g]]
         offsets.start[groups.colour[g]] = at + 1
         coloured.first[at], coloured.count[at] = groups.first[g], groups.count[g]
-    for colour in range(COLOURS + 1, 0, -1):
+    for colour in range(most + 1, 0, -1):
         offsets.start[colour] = offsets.start[colour - 1]
     offsets.start[0] = row = 0
     for g in range(counts.groups[0]):
@@ -104,14 +139,17 @@ class SweepOrder:
 
     Args:
         counts: Receives the numbers of groups and rows.
+        trees: Joints that are in no group, and bodies that share their colours.
 
     Attributes:
         groups: The groups, colour by colour.
     """
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Counts, trees: JointTrees) -> None:
+        self._trees = trees.trees, trees.bodies, trees.members
         self._groups, self.groups, self._counts = Groups.zeros(0), ColouredGroups.zeros(0), counts
-        self._offsets = Offsets.zeros(COLOURS + 2)
+        self._most = TREE_COLOURS if len(trees.trees) > 1 else COLOURS
+        self._offsets = Offsets.zeros(self._most + 2)
 
     def record_list(
         self,
@@ -126,11 +164,12 @@ class SweepOrder:
         counts = self._counts
         for groups in (self._groups, self.groups):
             p.require(groups, (counts.elements, 0))
-        p.serial(list_groups, components, nodes, elements, jacobian_rows, self._groups, counts, first_point)
-        p.serial(sort_groups, self._groups, self.groups, self._offsets, counts)
+        records = components, nodes, elements, jacobian_rows, self._groups, counts, *self._trees
+        p.serial(list_groups, *records, first_point, self._most)
+        p.serial(sort_groups, self._groups, self.groups, self._offsets, counts, self._most)
 
     def colours(self, backward: bool) -> list[tuple[np.ndarray, bool]]:
         """First group and end of each colour, and whether one thread solves it."""
         start = self._offsets.start
-        cells = [(start[colour : colour + 2], colour == COLOURS) for colour in range(COLOURS + 1)]
+        cells = [(start[colour : colour + 2], colour == self._most) for colour in range(self._most + 1)]
         return cells[::-1] if backward else cells

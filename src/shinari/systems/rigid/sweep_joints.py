@@ -14,38 +14,25 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.block import minus, row_dot, scale_row
 from shinari.systems.rigid.components import Components, Nodes
-from shinari.systems.rigid.direct import jacobian_row_displacement, relative_displacement, row_of
+from shinari.systems.rigid.direct import row_of
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import symmetric_times
 from shinari.systems.rigid.joints.evaluate import write_element
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.points import halves
+from shinari.systems.rigid.sweep_trees import (
+    displacement_since,
+    node_times,
+    push_node,
+    read_node,
+    relative_of,
+    wrench,
+)
 
 NONE = (0.0, 0.0, 0.0)
-
-
-@steady
-def apply_force(j, i, r, f, t, sign, frames, nodes, h2):
-    """Apply a force and a moment to node j, frame i, at an arm, for a substep; `h2` is h^2."""
-    if j >= 0:
-        shift = scale(f, sign * h2 * frames.inverse_mass[i])
-        rotation = scale(symmetric_times(frames.inverse_inertia, i, add(cross(r, f), t)), sign * h2)
-        g = nodes.vector[j]
-        nodes.vector[j] = (
-            g[0] + shift[0], g[1] + shift[1], g[2] + shift[2],
-            g[3] + rotation[0], g[4] + rotation[1], g[5] + rotation[2],
-        )  # fmt: skip
-
-
-@steady
-def apply_both(e, f, t, elements, frames, nodes, h2):
-    """Apply a force and a moment to frame a of an element, and their opposite to b."""
-    a, b = elements.frames[e]
-    ra, rb = halves(elements.arms[e])
-    apply_force(elements.nodes[e, 0], a, ra, f, t, 1.0, frames, nodes, h2)
-    apply_force(elements.nodes[e, 1], b, rb, f, t, -1.0, frames, nodes, h2)
 
 
 @steady
@@ -70,13 +57,6 @@ def compliance_column(a, b, ra, rb, n, inverse_mass, inverse_inertia):
     return total
 
 
-@steady
-def displacement_since(e, elements, nodes):
-    """The relative displacement d and phi of an element since joints were evaluated."""
-    now, then = relative_displacement(e, elements, nodes.vector), relative_displacement(e, elements, nodes.evaluated)
-    return now[0] - then[0], now[1] - then[1], now[2] - then[2], now[3] - then[3], now[4] - then[4], now[5] - then[5]
-
-
 @kernel(fastmath=STEADY)
 def write_swept_displacement(j, elements: Elements, components: Components, nodes: Nodes):
     """Write the displacement of a swept joint since it was evaluated."""
@@ -96,30 +76,58 @@ def evaluate_swept(
 
 
 @steady
-def sweep_anchor(e, elements, frames, nodes, h2):
-    """Solve the anchor of a joint."""
-    a, b = elements.frames[e]
-    ra, rb = halves(elements.arms[e])
-    d, _ = halves(displacement_since(e, elements, nodes))
-    mass, inertia = frames.inverse_mass, frames.inverse_inertia
-    x = compliance_column(a, b, ra, rb, (h2, 0.0, 0.0), mass, inertia)
-    y = compliance_column(a, b, ra, rb, (0.0, h2, 0.0), mass, inertia)
-    z = compliance_column(a, b, ra, rb, (0.0, 0.0, h2), mass, inertia)
-    change = change_of_force(e, 0, d, x, y, z, elements)
-    apply_both(e, change, NONE, elements, frames, nodes, h2)
+def compliance(e, ra, rb, along, about, elements, bodies, nodes):
+    """Change of the relative displacement and rotation of an element by a unit force and moment."""
+    a, b = elements.nodes[e, 0], elements.nodes[e, 1]
+    x = node_times(a, wrench(ra, along, about, 1.0), bodies, nodes)
+    y = node_times(b, wrench(rb, along, about, -1.0), bodies, nodes)
+    return relative_of(x, y, ra, rb)
 
 
 @steady
-def sweep_rotation(e, elements, frames, nodes, h2):
-    """Solve the rotation of a joint."""
-    a, b = elements.frames[e]
-    _, phi = halves(displacement_since(e, elements, nodes))
-    inertia = frames.inverse_inertia
-    x = add(symmetric_times(inertia, a, (h2, 0.0, 0.0)), symmetric_times(inertia, b, (h2, 0.0, 0.0)))
-    y = add(symmetric_times(inertia, a, (0.0, h2, 0.0)), symmetric_times(inertia, b, (0.0, h2, 0.0)))
-    z = add(symmetric_times(inertia, a, (0.0, 0.0, h2)), symmetric_times(inertia, b, (0.0, 0.0, h2)))
-    change = change_of_force(e, 3, phi, x, y, z, elements)
-    apply_both(e, NONE, change, elements, frames, nodes, h2)
+def push_both(e, f, t, elements, bodies, nodes):
+    """Apply a force and a moment to frame a of an element, and their opposite to b."""
+    ra, rb = halves(elements.arms[e])
+    push_node(elements.nodes[e, 0], wrench(ra, f, t, 1.0), bodies, nodes)
+    push_node(elements.nodes[e, 1], wrench(rb, f, t, -1.0), bodies, nodes)
+
+
+@steady
+def displacement_now(e, elements, bodies, paths, nodes):
+    """The relative displacement d and phi of an element since joints were evaluated."""
+    a, b = elements.nodes[e, 0], elements.nodes[e, 1]
+    x, y = read_node(a, bodies, paths, nodes), read_node(b, bodies, paths, nodes)
+    x = minus(x, 1.0, nodes.evaluated[a]) if a >= 0 else x
+    y = minus(y, 1.0, nodes.evaluated[b]) if b >= 0 else y
+    ra, rb = halves(elements.arms[e])
+    return relative_of(x, y, ra, rb)
+
+
+@steady
+def turns(e, elements):
+    """Whether a joint has rows against rotation; a ball joint within its limits has none."""
+    stiffness, force, old = elements.stiffness, elements.force, elements.accumulated
+    loose = stiffness[e, 6] == 0.0 and stiffness[e, 7] == 0.0 and stiffness[e, 8] == 0.0
+    loose = loose and force[e, 3] == 0.0 and force[e, 4] == 0.0 and force[e, 5] == 0.0
+    return not (loose and old[e, 3] == 0.0 and old[e, 4] == 0.0 and old[e, 5] == 0.0)
+
+
+@steady
+def sweep_joint(e, elements, bodies, paths, nodes):
+    """Solve the anchor of a joint, then its rotation."""
+    ra, rb = halves(elements.arms[e])
+    d, _ = halves(displacement_now(e, elements, bodies, paths, nodes))
+    x, _ = halves(compliance(e, ra, rb, (1.0, 0.0, 0.0), NONE, elements, bodies, nodes))
+    y, _ = halves(compliance(e, ra, rb, (0.0, 1.0, 0.0), NONE, elements, bodies, nodes))
+    z, _ = halves(compliance(e, ra, rb, (0.0, 0.0, 1.0), NONE, elements, bodies, nodes))
+    push_both(e, change_of_force(e, 0, d, x, y, z, elements), NONE, elements, bodies, nodes)
+    if not turns(e, elements):
+        return
+    _, phi = halves(displacement_now(e, elements, bodies, paths, nodes))
+    _, x = halves(compliance(e, ra, rb, NONE, (1.0, 0.0, 0.0), elements, bodies, nodes))
+    _, y = halves(compliance(e, ra, rb, NONE, (0.0, 1.0, 0.0), elements, bodies, nodes))
+    _, z = halves(compliance(e, ra, rb, NONE, (0.0, 0.0, 1.0), elements, bodies, nodes))
+    push_both(e, NONE, change_of_force(e, 3, phi, x, y, z, elements), elements, bodies, nodes)
 
 
 @steady
@@ -148,31 +156,35 @@ def change_of_force(e, at, d, x, y, z, elements):
 
 @steady
 def row_on(jacobian_rows, b, side):
-    """Parts of a Jacobian row on one of its frames: along and about the axes."""
+    """Part of a Jacobian row on one of its frames."""
     jacobian, at = jacobian_rows.jacobian, 6 * side
-    linear = (jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2])
-    return linear, (jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5])
+    return (
+        jacobian[b, at], jacobian[b, at + 1], jacobian[b, at + 2],
+        jacobian[b, at + 3], jacobian[b, at + 4], jacobian[b, at + 5],
+    )  # fmt: skip
 
 
 @steady
-def sweep_jacobian_row(e, b, elements, jacobian_rows, frames, nodes, h2):
-    """Solve a Jacobian row that leads."""
-    pairs, w = jacobian_rows.pairs[b], 0.0
+def sweep_jacobian_row(e, b, elements, jacobian_rows, bodies, paths, nodes):
+    """Solve a Jacobian row that leads.
+
+    What bodies of one tree do to each other by a force on both is not counted: of n bodies together they move at most n
+    times as far as each by itself.
+    """
+    pairs, w, c, count, jointed = jacobian_rows.pairs[b], 0.0, 0.0, 0, False
     for k in range(2 * pairs):
         s, side = k // 2, k % 2
-        if jacobian_rows.own[b + s, side] != 0:
-            f = elements.frames[e + s, side]
-            linear, angular = row_on(jacobian_rows, b + s, side)
-            w += frames.inverse_mass[f] * dot(linear, linear)
-            w += dot(symmetric_times(frames.inverse_inertia, f, angular), angular)
-    goal = jacobian_rows.force[b] - jacobian_rows.stiffness[b] * jacobian_row_displacement(
-        e, b, elements, jacobian_rows, nodes.vector
-    )
-    change = (goal - jacobian_rows.accumulated[b]) / (1.0 + jacobian_rows.stiffness[b] * h2 * w)
+        j = elements.nodes[e + s, side]
+        if jacobian_rows.own[b + s, side] != 0 and j >= 0:
+            row = row_on(jacobian_rows, b + s, side)
+            c += row_dot(row, read_node(j, bodies, paths, nodes))
+            w += row_dot(row, node_times(j, row, bodies, nodes))
+            count, jointed = count + 1, jointed or nodes.tree[j] >= 0
+    w *= max(0.5 * count, 1.0) if jointed else 1.0
+    goal = jacobian_rows.force[b] - jacobian_rows.stiffness[b] * c
+    change = (goal - jacobian_rows.accumulated[b]) / (1.0 + jacobian_rows.stiffness[b] * w)
     jacobian_rows.accumulated[b] += change
     for k in range(2 * pairs):
         s, side = k // 2, k % 2
         if jacobian_rows.own[b + s, side] != 0:
-            f = elements.frames[e + s, side]
-            linear, angular = row_on(jacobian_rows, b + s, side)
-            apply_force(elements.nodes[e + s, side], f, NONE, linear, angular, change, frames, nodes, h2)
+            push_node(elements.nodes[e + s, side], scale_row(row_on(jacobian_rows, b + s, side), change), bodies, nodes)

@@ -5,37 +5,33 @@ the forces of the last substep. A few sweeps are made; what they leave is correc
 not negative, and friction is projected onto Coulomb's cone. The rows of the points: `sweep_rows`.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
-from shinari.collision.law import APART, SLIDING, STICKING, friction, normal_response, tangential
+from shinari.collision.law import APART, COMPLIANCE, SLIDING, STICKING, friction, tangential
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.symmetric import times
 from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.block import add_rows
 from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.direct import move, relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames, were_swept
 from shinari.systems.rigid.graph import Graph
+from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, find_trees
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.points import advance_point, halves
 from shinari.systems.rigid.progress import Counts
 from shinari.systems.rigid.sweep_groups import ColouredGroups, SweepOrder
-from shinari.systems.rigid.sweep_joints import (
-    NONE,
-    evaluate_swept,
-    sweep_anchor,
-    sweep_jacobian_row,
-    sweep_rotation,
-    write_swept_displacement,
-)
+from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
+from shinari.systems.rigid.sweep_points import NONE, sweep_points, sweep_points_of_trees
 from shinari.systems.rigid.sweep_rows import LEAVES, SWEEPS, SweepRows, write_sweep_rows
+from shinari.systems.rigid.sweep_trees import factor_tree, finish_tree, mobility_of, node_times, start_tree, wrench
 
 # Groups that a thread takes at once.
 GRAIN = 32
@@ -43,48 +39,17 @@ GRAIN = 32
 ALONE = 1 << 60
 
 
-@steady
-def moved(x, m, r, f, sign):
-    """Displacement x of a node after a force at an arm; m is its mobility."""
-    s = sign * m[6]
-    turn = times(m, cross(r, f))
-    return (
-        x[0] + s * f[0],
-        x[1] + s * f[1],
-        x[2] + s * f[2],
-        x[3] + sign * turn[0],
-        x[4] + sign * turn[1],
-        x[5] + sign * turn[2],
-    )
-
-
-@steady
-def turned(x, m, t, sign):
-    """Displacement x of a node after a moment."""
-    turn = times(m, t)
-    return x[0], x[1], x[2], x[3] + sign * turn[0], x[4] + sign * turn[1], x[5] + sign * turn[2]
-
-
-@steady
-def displaced(x, y, ra, rb):
-    """Relative displacement of two nodes at their arms."""
-    a, b = cross((x[3], x[4], x[5]), ra), cross((y[3], y[4], y[5]), rb)
-    return x[0] + a[0] - y[0] - b[0], x[1] + a[1] - y[1] - b[1], x[2] + a[2] - y[2] - b[2]
-
-
 @kernel(fastmath=STEADY)
 def start_sweep_node(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames, h: float):
     """Start a node from its free motion."""
+    nodes.tree[j] = -1
     if components.direct[nodes.component[j]] != 0:
         return
     i, h2 = nodes.frame[j], h * h
-    m, inertia = solver_frames.displacement[i], frames.inverse_inertia[i]
+    m = solver_frames.displacement[i]
     nodes.vector[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
     nodes.evaluated[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    nodes.mobility[j] = (
-        h2 * inertia[0], h2 * inertia[1], h2 * inertia[2], h2 * inertia[3], h2 * inertia[4], h2 * inertia[5],
-        h2 * frames.inverse_mass[i],
-    )  # fmt: skip
+    nodes.mobility[j] = mobility_of(i, frames, h2)
 
 
 @kernel(fastmath=STEADY)
@@ -96,6 +61,7 @@ def start_sweep_group(
     jacobian_rows: JacobianRows,
     frames: Frames,
     solver_frames: SolverFrames,
+    bodies: TreeBodies,
     nodes: Nodes,
     joints: np.int64,
 ):
@@ -111,24 +77,61 @@ def start_sweep_group(
     else:
         r, warm = groups.row[g], were_swept(elements.frames[e, 0], elements.frames[e, 1], frames, solver_frames)
         a, b = rows.nodes[r]
-        x, y, own, other = nodes.vector[a], nodes.vector[b], nodes.mobility[a], nodes.mobility[b]
         for k in range(r, r + groups.count[g]):
             if not warm:
                 rows.force[k] = none
             f, _ = halves(rows.force[k])
             ra, rb = halves(rows.arms[k])
-            x, y = moved(x, own, ra, f, 1.0), moved(y, other, rb, f, -1.0)
-        store(a, b, x, y, nodes)
+            start_force(a, wrench(ra, f, NONE, 1.0), bodies, nodes)
+            start_force(b, wrench(rb, f, NONE, -1.0), bodies, nodes)
 
 
 @steady
-def store(a, b, x, y, nodes):
-    """Store the displacements of two nodes; the last row is that of the immovable frames."""
-    last = len(nodes) - 1
-    if a != last:
-        nodes.vector[a] = x
-    if b != last:
-        nodes.vector[b] = y
+def start_force(j, w, bodies, nodes):
+    """Apply a force of the last substep to node j; trees are solved with all of them."""
+    r = nodes.tree[j]
+    if r >= 0:
+        bodies.load[r] = add_rows(bodies.load[r], w)
+    elif j != len(nodes) - 1:
+        nodes.vector[j] = add_rows(nodes.vector[j], node_times(j, w, bodies, nodes))
+
+
+@kernel(fastmath=STEADY)
+def write_tree_mobility(
+    g,
+    groups: ColouredGroups,
+    rows: SweepRows,
+    elements: Elements,
+    points: Points,
+    bodies: TreeBodies,
+    nodes: Nodes,
+    first_point: np.int64,
+):
+    """Write what a force moves at contact points of bodies in trees, and their stiffnesses, in units of that mass."""
+    if elements.order[groups.first[g]] < first_point:
+        return
+    r = groups.row[g]
+    a, b = rows.nodes[r]
+    if nodes.tree[a] < 0 and nodes.tree[b] < 0:
+        return
+    for k in range(r, r + groups.count[g]):
+        ra, rb = halves(rows.arms[k])
+        x = add(point_moved(a, ra, (1.0, 0.0, 0.0), bodies, nodes), point_moved(b, rb, (1.0, 0.0, 0.0), bodies, nodes))
+        y = add(point_moved(a, ra, (0.0, 1.0, 0.0), bodies, nodes), point_moved(b, rb, (0.0, 1.0, 0.0), bodies, nodes))
+        z = add(point_moved(a, ra, (0.0, 0.0, 1.0), bodies, nodes), point_moved(b, rb, (0.0, 0.0, 1.0), bodies, nodes))
+        n, old, new = rows.normal[k], rows.mobility[k], (x[0], y[1], z[2], y[2], z[0], x[1])
+        rows.mobility[k] = new
+        if points.law[rows.point[k], COMPLIANCE] == 0.0:
+            lighter = dot(n, times(new, n)) / dot(n, times(old, n))
+            rows.softness[k] *= lighter
+            rows.grip[k] /= lighter
+
+
+@steady
+def point_moved(j, r, n, bodies, nodes):
+    """Displacement of a point of node j by a force on it."""
+    x = node_times(j, wrench(r, n, NONE, 1.0), bodies, nodes)
+    return add((x[0], x[1], x[2]), cross((x[3], x[4], x[5]), r))
 
 
 @kernel(fastmath=STEADY)
@@ -138,81 +141,25 @@ def sweep_group(
     rows: SweepRows,
     elements: Elements,
     jacobian_rows: JacobianRows,
-    frames: Frames,
+    bodies: TreeBodies,
+    paths: TreePaths,
     nodes: Nodes,
     joints: np.int64,
-    h: float,
 ):
     """Solve the elements of a group once."""
-    e, h2 = elements.order[groups.first[g]], h * h
+    e = elements.order[groups.first[g]]
     if e < joints:
-        sweep_anchor(e, elements, frames, nodes, h2)
-        sweep_rotation(e, elements, frames, nodes, h2)
-    elif e < joints + len(jacobian_rows):
-        sweep_jacobian_row(e, e - joints, elements, jacobian_rows, frames, nodes, h2)
-    else:
-        r = groups.row[g]
-        a, b = rows.nodes[r]
-        x, y, own, other = nodes.vector[a], nodes.vector[b], nodes.mobility[a], nodes.mobility[b]
-        for k in range(r, r + groups.count[g]):
-            x, y = sweep_point(k, x, y, own, other, rows)
-        store(a, b, x, y, nodes)
-
-
-@steady
-def sweep_point(k, x, y, own, other, rows):
-    """Solve a contact point: along the normal, then across it. Returns the displacements of its nodes."""
-    n, mobility, softness = rows.normal[k], rows.mobility[k], rows.softness[k]
-    ra, rb = halves(rows.arms[k])
-    f, t = halves(rows.force[k])
-    old = dot(n, f)
-    gap = rows.gap[k] + dot(n, displaced(x, y, ra, rb))
-    normal = old + normal_response(-gap, 0.0, old, softness, dot(n, times(mobility, n)), -old)
-    if normal == 0.0 and old == 0.0 and dot(f, f) == 0.0:
-        # apart, as before: no friction
-        return x, y
-    change = scale(n, normal - old)
-    x, y = moved(x, own, ra, change, 1.0), moved(y, other, rb, change, -1.0)
-    slip = add(rows.slip[k], tangential(displaced(x, y, ra, rb), n))
-    before, grip = sub(f, scale(n, old)), rows.grip[k]
-    trial = sub(sub(rows.hold[k], scale(slip, grip)), before)
-    square = dot(trial, trial)
-    w = dot(trial, times(mobility, trial)) / square if square > 0.0 else 0.0
-    hold = friction(add(before, scale(trial, 1.0 / (1.0 + grip * w))), normal, rows.law[k])
-    change = sub(hold, before)
-    x, y = moved(x, own, ra, change, 1.0), moved(y, other, rb, change, -1.0)
-    f = add(scale(n, normal), hold)
-    moments = rows.moments[k]
-    if moments[0] > 0.0 or moments[1] > 0.0:
-        before, t = t, sweep_moment(n, normal, t, x, y, own, other, grip, moments, rows.rotation[k])
-        x, y = turned(x, own, sub(t, before), 1.0), turned(y, other, sub(t, before), -1.0)
-    rows.force[k] = f[0], f[1], f[2], t[0], t[1], t[2]
-    return x, y
-
-
-@steady
-def sweep_moment(n, normal, old, x, y, own, other, k, moments, rotation):
-    """Moment of a point against spinning about the normal and against rolling, both bounded by the normal force.
-
-    The stiffnesses are those of `shinari.systems.rigid.points.resist`.
-    """
-    rolling, torsional = moments
-    rotation = add(rotation, (x[3] - y[3], x[4] - y[4], x[5] - y[5]))
-    about, old_normal = dot(n, rotation), dot(n, old)
-    stiffness = k * torsional * torsional
-    w = dot(n, times(own, n)) + dot(n, times(other, n))
-    spin = (stiffness * w * old_normal - stiffness * about) / (1.0 + stiffness * w)
-    spin = min(max(spin, -torsional * normal), torsional * normal)
-    before = sub(old, scale(n, old_normal))
-    stiffness = k * rolling * rolling
-    trial = sub(scale(tangential(rotation, n), -stiffness), before)
-    size = math.sqrt(dot(trial, trial))
-    axis = scale(trial, 1.0 / size) if size > 0.0 else NONE
-    w = dot(axis, times(own, axis)) + dot(axis, times(other, axis))
-    roll = add(before, scale(trial, 1.0 / (1.0 + stiffness * w)))
-    size = math.sqrt(dot(roll, roll))
-    roll = scale(roll, rolling * normal / size) if size > rolling * normal else roll
-    return add(scale(n, spin), roll)
+        sweep_joint(e, elements, bodies, paths, nodes)
+        return
+    if e < joints + len(jacobian_rows):
+        sweep_jacobian_row(e, e - joints, elements, jacobian_rows, bodies, paths, nodes)
+        return
+    r = groups.row[g]
+    a, b = rows.nodes[r]
+    if nodes.tree[a] >= 0 or nodes.tree[b] >= 0:
+        sweep_points_of_trees(r, groups.count[g], rows, bodies, paths, nodes)
+        return
+    sweep_points(r, groups.count[g], rows, nodes)
 
 
 @kernel(fastmath=STEADY)
@@ -229,15 +176,12 @@ def finish_sweep_group(
 ):
     """Write forces and displacements of a group after the last sweep."""
     e = elements.order[groups.first[g]]
-    if e < joints:
-        # by its stiffness a joint would report the remaining error of the sweeps as a force
-        elements.force[e], elements.displacement[e] = elements.accumulated[e], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    elif e < joints + len(jacobian_rows):
+    if joints <= e < joints + len(jacobian_rows):
         jacobian_rows.force[e - joints], jacobian_rows.displacement[e - joints] = (
             jacobian_rows.accumulated[e - joints],
             0.0,
         )
-    else:
+    elif e >= joints:
         for k in range(groups.row[g], groups.row[g] + groups.count[g]):
             finish_point(k, joints + len(jacobian_rows), rows, elements, points, work, nodes)
 
@@ -257,6 +201,17 @@ def finish_point(k, first_point, rows, elements, points, work, nodes):
     work.force[p] = f
     kept = add(rows.hold[k], scale(sub(hold, rows.hold[k]), LEAVES))
     work.kept_force[p] = add(scale(n, normal), friction(kept, normal, rows.law[k]))
+
+
+@kernel
+def finish_joint(j, elements: Elements, components: Components):
+    """Write the force of a joint after the last sweep.
+
+    By its stiffness it would report the remaining error of the sweeps as a force.
+    """
+    component = elements.component[j]
+    if component >= 0 and components.direct[component] == 0:
+        elements.force[j], elements.displacement[j] = elements.accumulated[j], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @kernel(fastmath=STEADY)
@@ -313,29 +268,31 @@ class Sweeps:
         self._graph, self._elements, self._jacobian_rows = graph, elements, jacobian_rows
         self._joints, self._data, self._values = len(joints), joints.data, joints.values
         self._points, self._work, self._frames, self._solver_frames = points, work, frames, solver_frames
-        self._counts, self._order, self._rows = counts, SweepOrder(counts), SweepRows.zeros(0)
+        self.trees = find_trees(joints.table.codes, frames.inverse_mass > 0.0)
+        self._counts, self._order, self._rows = counts, SweepOrder(counts, self.trees), SweepRows.zeros(0)
 
     def record(self, p: Program, h: float, escape: float) -> None:
         """Record the solution; `h` is the substep [s], `escape` the depenetration speed [m/s]."""
         components, nodes, counts = self._graph.components, self._graph.nodes, self._counts
         elements, jacobian_rows, groups, rows = self._elements, self._jacobian_rows, self._order.groups, self._rows
-        frames, solver_frames, joints = self._frames, self._solver_frames, self._joints
+        frames, solver_frames, joints, bodies = self._frames, self._solver_frames, self._joints, self.trees.bodies
         first_point, each, every = joints + len(jacobian_rows), (counts.groups, 0), (counts.nodes, 0)
+        p.launch(start_sweep_node, nodes, components, frames, solver_frames, h, count=every)
+        self._record_trees(p, start_tree)
         self._order.record_list(p, components, nodes, elements, jacobian_rows, first_point)
         p.require(rows, (counts.rows, 0))
         records = groups, rows, elements, self._points, self._work, frames, nodes
         p.launch(write_sweep_rows, *records, first_point, h, escape, count=each, grain=GRAIN)
-        p.launch(start_sweep_node, nodes, components, frames, solver_frames, h, count=every)
-        records = groups, rows, elements, jacobian_rows, frames, solver_frames, nodes, joints
+        records = groups, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints
         self._record_colours(p, start_sweep_group, records, backward=False)
-        records = groups, rows, elements, jacobian_rows, frames, nodes, joints, h
-        self._record_pair(p, records)
+        self._record_pair(p, first_point)
         with p.loop(SWEEPS // 2 - 1):
             if joints:
                 self._record_evaluate(p, h)
-            self._record_pair(p, records)
+            self._record_pair(p, first_point)
         records = groups, rows, elements, jacobian_rows, self._points, self._work, nodes
         p.launch(finish_sweep_group, *records, joints, count=each, grain=GRAIN)
+        p.launch(finish_joint, elements, components, count=joints, grain=64)
         p.launch(move_sweep_node, nodes, components, frames, solver_frames, count=every)
 
     def record_finish(self, p: Program) -> None:
@@ -344,10 +301,24 @@ class Sweeps:
         p.launch(mark_swept, self._solver_frames, self._graph.nodes, components, count=len(self._solver_frames))
         p.launch(mark_swept_joint, self._values, self._elements, components, count=self._joints)
 
-    def _record_pair(self, p: Program, records: tuple) -> None:
+    def _record_pair(self, p: Program, first_point: int) -> None:
         """Record a sweep forward and one backward."""
+        elements, groups, rows, nodes = self._elements, self._order.groups, self._rows, self._graph.nodes
+        bodies, paths = self.trees.bodies, self.trees.paths
+        if len(self.trees.trees) > 1:
+            self._record_trees(p, factor_tree)
+            records = groups, rows, elements, self._points, bodies, nodes, first_point
+            p.launch(write_tree_mobility, *records, count=(self._counts.groups, 0), grain=GRAIN)
+        records = groups, rows, elements, self._jacobian_rows, bodies, paths, nodes, self._joints
         self._record_colours(p, sweep_group, records, backward=False)
         self._record_colours(p, sweep_group, records, backward=True)
+        self._record_trees(p, finish_tree)
+
+    def _record_trees(self, p: Program, kernel: Any) -> None:
+        """Record a launch over the trees."""
+        trees, components, nodes = self.trees, self._graph.components, self._graph.nodes
+        records = trees.trees, trees.bodies, trees.joints, self._elements, self._values, components, nodes
+        p.launch(kernel, *records, self._solver_frames, count=len(trees.trees) - 1, grain=1)
 
     def _record_evaluate(self, p: Program, h: float) -> None:
         """Record the move of the bodies, and the evaluation of the joints there."""

@@ -4,10 +4,10 @@ None of it depends on the material, so that a change of the material of a cloth 
 """
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
+from shinari.compute.once import cached_property
 from shinari.constraints import dihedral, isometric_bend
 from shinari.geometry.topology import corner_areas, cross_edges, edge_keys, edge_rows, edges
 from shinari.scene.objects import ParticleObject

@@ -1,12 +1,12 @@
 """Rows of one constraint type, bound to the arrays of one simulation."""
 
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
 from shinari.compute import Program, Record
 from shinari.compute.colouring import incidence
+from shinari.compute.once import cached_property
 from shinari.model.model import ConstraintBlock, Model
 from shinari.model.particles import Particles
 from shinari.model.settings import Settings

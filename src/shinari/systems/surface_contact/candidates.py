@@ -324,14 +324,34 @@ def may_collide(a, b, objects):
     return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
 
 
+@steady
+def are_far_along(i, j, arcs, reach):
+    """Whether two points of a rope are far enough from each other along it to touch."""
+    along = abs(arcs[i] - arcs[j])
+    return min(along, reach[1] - along) >= reach[0]
+
+
 @shared(fastmath=STEADY)
 def objects_may_collide(i: int, j: int, contact_particles: ContactParticles, objects: Objects) -> bool:
     """Whether the objects of two particles may meet, and, along a rope, at these places."""
     a, b = np.int64(contact_particles.object_index[i]), np.int64(contact_particles.object_index[j])
     if a != b:
         return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
-    along, reach = abs(contact_particles.arc[i] - contact_particles.arc[j]), objects.reach_along[a]
-    return not objects.alone[a] and min(along, reach[1] - along) >= reach[0]
+    return not objects.alone[a] and are_far_along(i, j, contact_particles.arc, objects.reach_along[a])
+
+
+@steady
+def elements_may_collide(edges, i0, i1, i2, i3, contact_particles, objects):
+    """Whether the objects of a point and a triangle, or of two edges, may meet, and, along a rope, at these places."""
+    a, b = np.int64(contact_particles.object_index[i0]), np.int64(contact_particles.object_index[i2])
+    if a != b:
+        return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
+    reach, arcs = objects.reach_along[a], contact_particles.arc
+    if reach[0] <= ZERO:
+        return not objects.alone[a]
+    far = are_far_along(i0, i2, arcs, reach) and are_far_along(i0, i3, arcs, reach)
+    far = far and are_far_along(i1, i2, arcs, reach) and are_far_along(i1, i3, arcs, reach) if edges else far
+    return not objects.alone[a] and far
 
 
 @shared
@@ -366,6 +386,15 @@ def lowest(n, low, high):
         + n[1] * (low[1] if n[1] > ZERO else high[1])
         + n[2] * (low[2] if n[2] > ZERO else high[2])
     )
+
+
+@steady
+def clearance(edges, n, paths, i0, i1, i2, i3):
+    """Least n . (p - q), p in the boxes of the first element, q in those of the second."""
+    m, low, high = neg(n), paths.low, paths.high
+    above, below = lowest(n, low[i0], high[i0]), min(lowest(m, low[i2], high[i2]), lowest(m, low[i3], high[i3]))
+    other = lowest(n if edges else m, low[i1], high[i1])
+    return (min(above, other) if edges else above) + (below if edges else min(below, other))
 
 
 @steady
@@ -412,35 +441,16 @@ def filter_pair(
         return
     if mode == SECOND and chosen(first, p, paths):
         return
-    apart = i0 != i2 and i0 != i3 and ((i1 != i2 and i1 != i3) if edges else i0 != i1)
-    if (
-        not apart
-        or contact_particles.inactive[i0]
-        or not (
-            contact_particles.free[i0]
-            or contact_particles.free[i1]
-            or contact_particles.free[i2]
-            or contact_particles.free[i3]
-        )
-    ):
-        return
-    if not objects_may_collide(i0, j, contact_particles, objects):
-        return
-    if edges and not (
-        objects_may_collide(i0, i3, contact_particles, objects)
-        and objects_may_collide(i1, i2, contact_particles, objects)
-        and objects_may_collide(i1, i3, contact_particles, objects)
-    ):
+    free = contact_particles.free
+    if contact_particles.inactive[i0] or not (free[i0] or free[i1] or free[i2] or free[i3]):
         return
     gap = contact_particles.radius[i0] + contact_particles.radius[j]
+    if not elements_may_collide(edges, i0, i1, i2, i3, contact_particles, objects):
+        return
     # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
     separating_vector = separation(edges, paths.place, i0, i1, i2, i3)
     n = scale(separating_vector, reciprocal(norm(separating_vector)))
-    m, low, high = neg(n), paths.low, paths.high
-    above, below = lowest(n, low[i0], high[i0]), min(lowest(m, low[i2], high[i2]), lowest(m, low[i3], high[i3]))
-    other = lowest(n if edges else m, low[i1], high[i1])
-    above, below = min(above, other) if edges else above, below if edges else min(below, other)
-    if above + below > gap:
+    if clearance(edges, n, paths, i0, i1, i2, i3) > gap:
         return
     k = i2 if edges else i0
     near = joined(i0, i2, joints) or joined(i0, i3, joints) or joined(i1, k, joints)

@@ -20,7 +20,7 @@ class Elements:
         self.edges, columns = points.shape[1] == 2, np.minimum(np.arange(3), points.shape[1] - 1)
         self.side = Side(points=np.ascontiguousarray(points[:, columns]), object_index=model.owners[points[:, 0]])
         rest = (model.origins[model.origin_index[points]] + who.rest[points]).mean(axis=1)
-        self.tree = Bvh(rest, model.real)
+        self.tree = Bvh(rest, model.real, points=self.side.points)
         self.order = Queries(box=hilbert_order(rest).astype(np.uint32))
         # rows with a particle that is astray
         self.flags, self.chosen = Offsets.zeros(len(points) + 1), Queries.zeros(len(points))

@@ -16,8 +16,7 @@ class SurfaceContactModel(SystemModel):
     def bind(self, bound: BoundSystems) -> "list[SurfaceContacts]":
         """The contacts of a simulation."""
         who = participants(bound.scene, bound.model, bound.state)
-        records = bound.model, bound.state, bound.settings, bound.particles, bound.origins
-        return [] if who is None else [SurfaceContacts(*records, who)]
+        return [] if who is None else [SurfaceContacts(bound, who)]
 
     def warn(self, scene: Contents, model: Model) -> None:
         """Warn of surfaces that overlap or intersect where they were put."""

@@ -14,6 +14,7 @@ class ContactParticles(Record):
     inactive = Field(np.bool_, doc="whether it waits in an emitter")
     arc = Field(real, unit="m", doc="distance along the rope")
     rest = Field(real, 3, unit="m", doc="position at the start of the scene, relative to their origin")
+    moved_in = Field(np.int64, doc="pass over the contacts that last moved it noticeably")
     vertex = Field(np.uint32, doc="the particle itself, or the one that stands for all with which it is sewn together")
 
 

@@ -19,8 +19,8 @@ from shinari.compute.kernels import STEADY
 from shinari.geometry.proximity import gap_vector, nearest_points
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, direction_and_length, dot, norm, reciprocal, scale, sub
-from shinari.model.particles import Particles
-from shinari.model.system import ContactPasses
+from shinari.model.contact_passes import NOTICEABLE, ContactPasses, was_moved
+from shinari.model.particles import Clock, Particles
 from shinari.systems.surface_contact.records import (
     BlockOverlaps,
     ContactParticles,
@@ -166,10 +166,27 @@ def add_to(vectors, i, a, b):
 
 
 @steady
-def solve(r, rows, particles, contact_particles, objects, frames, h, reach):
+def note_moved(moved_in, i, x, number):
+    """Note the number of the pass in which a particle was moved; blocks of one colour may share what is fixed."""
+    if x[3] > ZERO:
+        moved_in[i] = number
+
+
+@steady
+def is_solved(r, rows, contact_particles, clock):
+    """Whether a row takes part in the pass."""
+    i0, i1, i2, i3 = rows.points[r]
+    moved_in = contact_particles.moved_in
+    near = was_moved(clock, moved_in, i0) or was_moved(clock, moved_in, i1)
+    near = near or was_moved(clock, moved_in, i2) or was_moved(clock, moved_in, i3)
+    return rows.active[r] and (clock.local[0] == 0 or near)
+
+
+@steady
+def solve(r, rows, particles, contact_particles, objects, frames, number, h, reach):
     """Solve one row; return what it overlapped, as part of its gap.
 
-    `reach` is how far what overlapped at the start may come out [m].
+    `number` is that of the pass, `reach` how far what overlapped at the start may come out [m].
     """
     i0, i1, i2, i3 = rows.points[r]
     x, predicted, velocities = particles.x, particles.predicted, particles.v
@@ -229,6 +246,11 @@ def solve(r, rows, particles, contact_particles, objects, frames, h, reach):
     add_to(rows.impulse, r, ONE / h, sub(along, quiet))
     rows.multiplier[r] = old + change
     rows.distance[r] += out
+    if push > NOTICEABLE * gap:
+        note_moved(contact_particles.moved_in, i0, p0, number)
+        note_moved(contact_particles.moved_in, i1, p1, number)
+        note_moved(contact_particles.moved_in, i2, p2, number)
+        note_moved(contact_particles.moved_in, i3, p3, number)
     return push / gap
 
 
@@ -243,6 +265,7 @@ def solve_block(
     contact_particles: ContactParticles,
     objects: Objects,
     frames: Frames,
+    clock: Clock,
     h: real,
     reach: real,
 ):
@@ -253,8 +276,9 @@ def solve_block(
     begin, end = rows_of_block(k, blocks, current)
     worst = ZERO * h
     for r in range(begin, end):
-        if rows.active[r]:
-            worst = max(worst, solve(r, rows, particles, contact_particles, objects, frames, h, reach))
+        if is_solved(r, rows, contact_particles, clock):
+            number = clock.contact_pass[0]
+            worst = max(worst, solve(r, rows, particles, contact_particles, objects, frames, number, h, reach))
     overlaps.largest[current.first[0] + k] = worst
 
 

@@ -11,11 +11,10 @@ import numpy as np
 from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
-from shinari.model.model import Model
-from shinari.model.particles import Origins, Particles
-from shinari.model.settings import Settings
-from shinari.model.state import State
-from shinari.model.system import ContactPasses, System
+from shinari.model.contact_passes import ContactPasses
+from shinari.model.particles import Particles
+from shinari.model.system import System
+from shinari.model.system_model import BoundSystems
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.candidates import Finder, skin_of
@@ -57,15 +56,15 @@ class SurfaceContacts(System):
     order = 11
     on_device = True
     advice = "triangles that may touch; self_collision='particles' or fewer substeps are faster"
-    solves_contacts = True
+    solves_contacts = tells_moved = True
 
-    def __init__(
-        self, model: Model, state: State, settings: Settings, particles: Particles, origins: Origins, who: Participants
-    ) -> None:
-        self._model, self._state, self._settings, self._particles = model, state, settings, particles
-        self.who = who
+    def __init__(self, bound: BoundSystems, who: Participants) -> None:
+        model, settings, particles, origins = bound.model, bound.settings, bound.particles, bound.origins
+        self._model, self._state, self._settings, self._particles = model, bound.state, settings, particles
+        self.who, self._clock = who, bound.clock
         precision, n = model.real, model.particle_count
         self._contact_particles, self._paths = skin_of(model, who), Paths.zeros(n, precision)
+        self._contact_particles.bind(moved_in=bound.moved_in)
         self._frames = Frames.zeros(len(model.origins), precision)
         self.rows = RowTable(self._contact_particles, precision)
         self._finder = Finder(model, who, self.rows, self._contact_particles, self._paths)
@@ -134,7 +133,7 @@ class SurfaceContacts(System):
         reach = h * (self._settings.depenetration_speed if first else 0.0)
         records = self._particles, self._contact_particles, self._finder.objects, self._frames
         overlaps, colours = self.rows.overlaps, self.rows.colours
-        colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, h, reach)
+        colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, self._clock, h, reach)
         p.serial(find_overlap, overlaps, colours.current, table)
 
     def record_overlap(self, p: Program, passes: ContactPasses) -> None:

@@ -51,6 +51,8 @@ ENDLESS = 1e9
 TREE_AGE = 16
 # The size of a flat collision shape, whose box has no volume, as part of half its diagonal.
 FLAT = 0.1
+# Candidates of a shape that are kept as they are counted; of one with more they are searched again.
+FEW = 16
 PAIRS = "rigid bodies: contacts: {count} candidate pairs"
 
 
@@ -156,6 +158,7 @@ def set_half_space(e, half_spaces: HalfSpaces, collision_shapes: CollisionShapeA
 def find_half_spaces(
     g: int,
     at: int,
+    room: int,
     found: Found,
     start_boxes: StartBoxes,
     collision_shapes: CollisionShapeArrays,
@@ -180,7 +183,7 @@ def find_half_spaces(
         if (half_spaces.moving[i] or height <= wide) and may_collide(
             f, collision_shapes.frame[half_spaces.collision_shape[i]], frames, ignored
         ):
-            if at >= 0:
+            if n < room:
                 found.collision_shape[at + n] = half_spaces.collision_shape[i]
             n += 1
     return n
@@ -190,6 +193,7 @@ def find_half_spaces(
 def find_box_overlaps(
     g: int,
     at: int,
+    room: int,
     found: Found,
     start_boxes: StartBoxes,
     places: Places,
@@ -204,7 +208,8 @@ def find_box_overlaps(
 
     Args:
         g: The collision shape.
-        at: Row of the first; -1 to count only.
+        at: Row of the first.
+        room: Number of them that are listed at most.
         found: Receives the collision shapes.
         start_boxes: Boxes at the starts of the paths.
         places: The boxes of the paths, in the order of the tree.
@@ -247,7 +252,7 @@ def find_box_overlaps(
                 e = collision_shapes.frame[to]
                 met = swept_boxes_overlap(k, other, start_boxes, path, margins.path[e])
                 if met and may_collide(f, e, frames, ignored):
-                    if at >= 0:
+                    if n < room:
                         found.collision_shape[at + n] = to
                     n += 1
     return n
@@ -255,18 +260,30 @@ def find_box_overlaps(
 
 @kernel(fastmath=STEADY)
 def count_candidates(
-    g, offsets: Offsets, found: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
+    g, offsets: Offsets, few: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
     collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Keys,
     half_spaces: HalfSpaces
 ):  # fmt: skip
-    """Count the candidates of a collision shape."""
-    n = 0
+    """Count the candidates of a collision shape, and list the first of them."""
+    n, at = 0, FEW * g
     if collision_shapes.box[g] >= 0:
         n = find_box_overlaps(
-            g, -1, found, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
+            g, at, FEW, few, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
         )
-        n += find_half_spaces(g, -1, found, start_boxes, collision_shapes, frames, margins, ignored, half_spaces)
+        n += find_half_spaces(
+            g, at + n, FEW - n, few, start_boxes, collision_shapes, frames, margins, ignored, half_spaces
+        )
     offsets.start[g] = n
+
+
+@kernel
+def copy_candidates(g, offsets: Offsets, few: Found, found: Found):
+    """List the candidates of a collision shape that has few, sorted."""
+    begin, end = offsets.start[g], offsets.start[g + 1]
+    if end - begin <= FEW:
+        for k in range(end - begin):
+            found.collision_shape[begin + k] = few.collision_shape[FEW * g + k]
+        sort(found.collision_shape, begin, end)
 
 
 @kernel(fastmath=STEADY)
@@ -275,13 +292,16 @@ def list_candidates(
     collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Keys,
     half_spaces: HalfSpaces
 ):  # fmt: skip
-    """List the candidates of a collision shape, sorted."""
+    """List the candidates of a collision shape that has many, sorted."""
     begin, end = offsets.start[g], offsets.start[g + 1]
-    if end > begin:
-        at = begin + find_box_overlaps(
-            g, begin, found, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
+    room = end - begin
+    if room > FEW:
+        n = find_box_overlaps(
+            g, begin, room, found, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
         )
-        find_half_spaces(g, at, found, start_boxes, collision_shapes, frames, margins, ignored, half_spaces)
+        find_half_spaces(
+            g, begin + n, room - n, found, start_boxes, collision_shapes, frames, margins, ignored, half_spaces
+        )
         sort(found.collision_shape, begin, end)
 
 
@@ -360,6 +380,7 @@ class BroadPhase:
             Offsets.zeros(len(collision_shapes) + 1),
         )
         self._scans = Scan(self._candidates), Scan(self._merged)
+        self._few = Found.zeros(FEW * len(collision_shapes))
         self._found, self._old, self._kept = Found.zeros(0), OldPairs.zeros(0), Kept.zeros(0)
         self._age = TREE_AGE
 
@@ -408,7 +429,9 @@ class BroadPhase:
         p.launch(set_box, start_boxes, tree.boxes, arrays, frames, self.margins, poses, count=len(start_boxes))
         p.launch(set_half_space, self._half_spaces, arrays, frames, poses, count=len(self._half_spaces))
         tree.record_refit(p)
-        p.launch(count_candidates, *self._search, count=len(self._collision_shapes), grain=32)
+        p.launch(
+            count_candidates, self._candidates, self._few, *self._search, count=len(self._collision_shapes), grain=32
+        )
         scan.record(p, len(self._collision_shapes))
         p.copy(scan.total, (self.detection.found_pairs, 0))
 
@@ -416,8 +439,6 @@ class BroadPhase:
     def _search(self) -> tuple[Record, ...]:
         tree = self._tree
         return (
-            self._candidates,
-            self._found,
             self._start_boxes,
             tree.places,
             tree.leaves,
@@ -433,7 +454,8 @@ class BroadPhase:
         arrays, pairs, old, kept, d = self._collision_shapes.arrays, self.pairs, self._old, self._kept, self.detection
         count, scan = len(self._collision_shapes), self._scans[1]
         p.require(self._found, (d.found_pairs, 0))
-        p.launch(list_candidates, *self._search, count=count, grain=32)
+        p.launch(copy_candidates, self._candidates, self._few, self._found, count=count, grain=32)
+        p.launch(list_candidates, self._candidates, self._found, *self._search, count=count, grain=32)
         p.copy(0, (d.old_pairs, 0))
         with p.when((d.keep_points, 0)):
             p.copy((d.pairs, 0), (d.old_pairs, 0))

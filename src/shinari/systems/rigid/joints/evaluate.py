@@ -4,7 +4,7 @@ import numpy as np
 
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
-from shinari.systems.rigid.components import PENDING, SOLVED, UNSETTLED, Components
+from shinari.systems.rigid.components import PENDING, SOLVED, UNSETTLED, Components, has_failed
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.limits import forces_after, restrain_distance, restrain_joint
@@ -82,6 +82,21 @@ def evaluate_again(
         other = other or values.old_rows[j, k] != values.rows[j, k]
     if (other or change > OTHERWISE * (most + least)) and components.solution[component] < UNSETTLED:
         components.solution[component] = UNSETTLED
+
+
+@kernel(fastmath=STEADY)
+def evaluate_failed(
+    j, joints: JointData, values: JointValues, elements: Elements, components: Components, frames: Frames, h: np.float64
+):
+    """Evaluate a joint of a component whose trial has failed, at the predicted poses.
+
+    A trial that has failed may have ended anywhere: the states of its limits and motors mean nothing.
+    """
+    if has_failed(elements.component[j], components):
+        write_element(j, joints, values, elements, frames, 1, h)
+        elements.accumulated[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        load = values.loads[j]
+        values.applied[j] = -load[0], -load[1], -load[2]
 
 
 @kernel

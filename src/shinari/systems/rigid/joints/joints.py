@@ -16,7 +16,7 @@ from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.joints.driving import motor_of, set_motor
 from shinari.systems.rigid.joints.easing import EASE, EASE_TURN, ease_limits
 from shinari.systems.rigid.joints.energy import bind_values, joint_data, servo_energy
-from shinari.systems.rigid.joints.evaluate import evaluate_again, evaluate_joint, restore_joint
+from shinari.systems.rigid.joints.evaluate import evaluate_again, evaluate_failed, evaluate_joint, restore_joint
 from shinari.systems.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_row, settle_gear
 from shinari.systems.rigid.joints.results import break_joint, find_rate, settle_joint, start_joint
 from shinari.systems.rigid.joints.table import (
@@ -181,6 +181,12 @@ class Joints:
         p.launch(evaluate_again, *records, components, h, count=count, grain=64)
         gears = len(self.table.gears)
         p.launch(evaluate_gear_again, jacobian_rows, *records, components, count, h, count=gears, grain=64)
+
+    def record_evaluate_failed(
+        self, p: Program, elements: Elements, frames: Frames, components: Components, h: float
+    ) -> None:
+        """Evaluate the joints of components whose trial has failed."""
+        p.launch(evaluate_failed, self.data, self.values, elements, components, frames, h, count=len(self), grain=64)
 
     def record_restore(
         self, p: Program, elements: Elements, jacobian_rows: JacobianRows, components: Components

@@ -33,9 +33,9 @@ class TendonLaws(Record):
 
 
 def law_row(law: ActuatorLaw | None) -> np.ndarray:
-    """The columns of a law; None: no actuator."""
+    """The columns of a law; zeros without one, or where it is a controller or DC motor, see `control`."""
     row = np.zeros(WIDTH)
-    if law is None:
+    if law is None or law.controller is not None:
         return row
     row[ACTS], row[DYNAMIC], row[GEAR], row[EARLY] = 1.0, DYNAMICS.index(law.dynamics), law.gear, law.early
     row[GAIN : GAIN + 3], row[BIAS : BIAS + 3] = law.gain, law.bias

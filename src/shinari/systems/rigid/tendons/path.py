@@ -7,13 +7,15 @@ straight lines, as if t and u were fixed to the shape: dL = n . (dt - dp) + m . 
 of the two lines. The moment arm about a joint follows: dL/dangle.
 """
 
+import math
+
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import multiply, rotate, rotate_back
+from shinari.maths.quaternion import conjugate, multiply, rotate, rotate_back
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.integration import symmetric_times, vector, velocity_at
+from shinari.systems.rigid.integration import logarithm, rotation_vector_between, symmetric_times, vector, velocity_at
 from shinari.systems.rigid.joints.measures import (
     anchor_offset,
     axes_of,
@@ -30,14 +32,17 @@ from shinari.systems.rigid.tendons.values import (
     AXES,
     CENTRE,
     COEFFICIENTS,
+    CRANK,
     CYLINDER,
     FIRST_PART,
     FIRST_PIECE,
+    FORCE_OF,
     FRAME_A,
     FRAME_B,
     FRAME_G,
     FRAME_S,
     JOINT,
+    MOMENT_OF,
     OF_JOINT,
     OFFSET,
     PART_A,
@@ -52,6 +57,7 @@ from shinari.systems.rigid.tendons.values import (
     SHARE,
     SIDE,
     STRAIGHT,
+    THRUST,
     WAY,
     TendonData,
     TendonParts,
@@ -156,8 +162,84 @@ def add_segment(s, pieces, parts, frames):
 
 
 @steady
-def measure(t, tendons, values, pieces, parts, joints, joint_values, frames):
-    """Write the length of a tendon, how it changes with its frames, and the inverse effective mass along it."""
+def pushed(p, f, force, moment, parts, frames):
+    """Let the length grow with a displacement of a frame along `force` and a rotation about `moment`."""
+    if p < 0:
+        return 0.0
+    add_to_part(parts, p, force, moment)
+    along = frames.inverse_mass[f] * dot(force, force)
+    return along + dot(moment, symmetric_times(frames.inverse_inertia, f, moment))
+
+
+@steady
+def crank_length(s, numbers, v, axis):
+    """How far a slider is out, and how that changes with the vector to the end of its rod.
+
+    A rotation of the slider, which turns its axis, changes it as if the end of the rod moved the other way.
+    """
+    along, rod = dot(axis, v), numbers[s, RADIUS]
+    square = along * along + rod * rod - dot(v, v)
+    if square <= 0.0:
+        return along, axis
+    root = math.sqrt(square)
+    part = 1.0 - along / root
+    return along - root, add(scale(axis, part), scale(v, 1.0 / root))
+
+
+@steady
+def turned_about(s, m, pieces, frames, moved):
+    """How far a body is turned from another about m: at the start of the substep, and since then.
+
+    The rotation vector does not change by m . (w - w'), along which the moment works, unless both are parallel to it.
+    """
+    a, b, turn = pieces.codes[s, FRAME_A], pieces.codes[s, FRAME_B], quaternion_at(pieces.numbers, s, AXES)
+    if not moved:
+        return dot(m, logarithm(multiply(multiply(frames.q[a], turn), conjugate(frames.q[b]))))
+    old = logarithm(multiply(multiply(frames.q0[a], turn), conjugate(frames.q0[b])))
+    first, last = rotation_vector_between(frames.q0[a], frames.q[a]), rotation_vector_between(frames.q0[b], frames.q[b])
+    start = rotate(frames.q0[b], vector_at(pieces.numbers, s, MOMENT_OF))
+    return dot(start, old) + dot(m, sub(first, last))
+
+
+@steady
+def add_lever(s, pieces, parts, frames, moved):
+    """What a force or a crank adds to the length, and to the inverse effective mass along it.
+
+    A force alone counts the way of its place along it, and the angle about its moment, in the substep.
+    """
+    codes, numbers, a = pieces.codes, pieces.numbers, pieces.codes[s, FRAME_A]
+    p, n, m = in_world(frames, a, vector_at(numbers, s, PLACE_A)), NOTHING, NOTHING
+    arm, value, w = sub(p, vector(frames.x, a)), 0.0, 0.0
+    if codes[s, SHAPE] == THRUST:
+        n, m = (
+            rotate(frames.q[a], vector_at(numbers, s, FORCE_OF)),
+            rotate(frames.q[a], vector_at(numbers, s, MOMENT_OF)),
+        )
+        m = add(m, cross(arm, n))
+        if moved:
+            value = dot(n, sub(vector(frames.x, a), vector(frames.x0, a)))
+            value += dot(m, rotation_vector_between(frames.q0[a], frames.q[a]))
+        return value, pushed(codes[s, PART_A], a, n, m, parts, frames)
+    b = codes[s, FRAME_B]
+    o, n = in_world(frames, b, vector_at(numbers, s, PLACE_B)), rotate(frames.q[b], vector_at(numbers, s, FORCE_OF))
+    if codes[s, SHAPE] == CRANK:
+        value, n = crank_length(s, numbers, sub(p, o), n)
+        w = pushed(codes[s, PART_A], a, n, cross(arm, n), parts, frames)
+        back = cross(sub(p, vector(frames.x, b)), scale(n, -1.0))
+        return value, w + pushed(codes[s, PART_B], b, scale(n, -1.0), back, parts, frames)
+    m = rotate(frames.q[b], vector_at(numbers, s, MOMENT_OF))
+    value = dot(n, sub(p, o)) + turned_about(s, m, pieces, frames, moved)
+    w = pushed(codes[s, PART_A], a, n, add(cross(arm, n), m), parts, frames)
+    back = scale(add(cross(sub(p, vector(frames.x, b)), n), m), -1.0)
+    return value, w + pushed(codes[s, PART_B], b, scale(n, -1.0), back, parts, frames)
+
+
+@steady
+def measure(t, tendons, values, pieces, parts, joints, joint_values, frames, moved):
+    """Write the length of a tendon, how it changes with its frames, and the inverse effective mass along it.
+
+    `moved` tells whether the substep has moved the frames: what counts no length is as long as it has gone in that.
+    """
     first = tendons.codes[t, FIRST_PART]
     for p in range(first, first + tendons.codes[t, PARTS]):
         parts.jacobian[p] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -166,6 +248,8 @@ def measure(t, tendons, values, pieces, parts, joints, joint_values, frames):
     for s in range(begin, begin + tendons.codes[t, PIECES]):
         if pieces.codes[s, SHAPE] == OF_JOINT:
             value, w = add_joint(s, pieces, parts, joints, joint_values, frames)
+        elif pieces.codes[s, SHAPE] >= THRUST:
+            value, w = add_lever(s, pieces, parts, frames, moved)
         else:
             value, w = add_segment(s, pieces, parts, frames)
         length, inverse = length + value, inverse + w
@@ -195,6 +279,6 @@ def measure_tendon(
     frames: Frames,
 ):
     """Measure a tendon, and the rate of its length."""
-    measure(t, tendons, values, pieces, parts, joints, joint_values, frames)
+    measure(t, tendons, values, pieces, parts, joints, joint_values, frames, False)
     values.start[t] = values.length[t]
     values.rate[t] = rate_of_length(t, tendons, parts, frames) + values.lag[t]

@@ -115,7 +115,7 @@ def evaluate_tendon(
 ):
     """Write the Jacobian rows of a tendon at the predicted poses."""
     jacobian_rows.accumulated[tendons.codes[t, LEAD]] = 0.0
-    measure(t, tendons, values, pieces, parts, joints, joint_values, frames)
+    measure(t, tendons, values, pieces, parts, joints, joint_values, frames, True)
     write_rows(t, tendons, parts, elements, jacobian_rows, len(joints), world)
     g = tendons.codes[t, LEAD]
     jacobian_rows.force[g], jacobian_rows.stiffness[g] = pull(t, tendons, values, 0.0, h, True)
@@ -137,7 +137,7 @@ def remeasure_tendon(
     """Measure a tendon again whose component is not solved, at the present poses."""
     component = elements.component[len(joints) + tendons.codes[t, LEAD]]
     if component >= 0 and components.solution[component] != SOLVED:
-        measure(t, tendons, values, pieces, parts, joints, joint_values, frames)
+        measure(t, tendons, values, pieces, parts, joints, joint_values, frames, True)
 
 
 @kernel(fastmath=STEADY)
@@ -228,7 +228,7 @@ def settle_tendon(
     lead = tendons.codes[t, LEAD]
     solved = jacobian_rows.displacement[lead]
     values.force[t] = row_force(lead, jacobian_rows, elements, components, len(joints))
-    measure(t, tendons, values, pieces, parts, joints, joint_values, frames)
+    measure(t, tendons, values, pieces, parts, joints, joint_values, frames, True)
     displacement = values.length[t] - values.start[t]
     if tendons.numbers[t, ROTOR] > 0.0:
         values.lag[t] = displacement / h - rate_of_length(t, tendons, parts, frames)

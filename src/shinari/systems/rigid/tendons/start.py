@@ -31,6 +31,7 @@ def _own(bodies: Sequence[Body], joints: Sequence[Joint], tendon: Tendon) -> tup
     ends = {end for j in used for end in (joints[j].first, joints[j].second)}
     for segment in tendon.segments:
         ends |= {*segment.bodies, segment.side_body, WORLD if segment.wrapped is None else segment.wrapped}
+    ends |= {body for lever in tendon.levers for body in lever.bodies}
     kept = sorted(ends - {WORLD})
     number = {index: k for k, index in enumerate(kept)} | {WORLD: WORLD}
     segments = tuple(
@@ -43,5 +44,6 @@ def _own(bodies: Sequence[Body], joints: Sequence[Joint], tendon: Tendon) -> tup
         for segment in tendon.segments
     )
     terms = tuple(replace(term, joint=used.index(term.joint)) for term in tendon.terms)
+    levers = tuple(replace(v, bodies=(number[v.bodies[0]], number[v.bodies[1]])) for v in tendon.levers)
     own = [replace(joints[j], first=number[joints[j].first], second=number[joints[j].second]) for j in used]
-    return [bodies[i] for i in kept], own, replace(tendon, terms=terms, segments=segments)
+    return [bodies[i] for i in kept], own, replace(tendon, terms=terms, segments=segments, levers=levers)

@@ -7,7 +7,7 @@ import numpy as np
 
 from shinari.geometry.motion import NO_ROTATION, quaternion_product, rotation_matrix
 from shinari.scene.body import WORLD, Body, Joint
-from shinari.scene.tendon import JointTerm, Segment, Tendon
+from shinari.scene.tendon import LEVERS, JointTerm, Lever, Segment, Tendon
 from shinari.systems.rigid.joints.table import (
     COMPLIANCE,
     DAMPING,
@@ -24,6 +24,8 @@ from shinari.systems.rigid.joints.table import (
 )
 from shinari.systems.rigid.tendons.actuation import WIDTH as LAW_WIDTH
 from shinari.systems.rigid.tendons.actuation import law_row
+from shinari.systems.rigid.tendons.control import WIDTH as CONTROLLER_WIDTH
+from shinari.systems.rigid.tendons.control import controller_row
 from shinari.systems.rigid.tendons.values import (
     AXES,
     CENTRE,
@@ -32,6 +34,7 @@ from shinari.systems.rigid.tendons.values import (
     CYLINDER,
     FIRST_PART,
     FIRST_PIECE,
+    FORCE_OF,
     FRAME_A,
     FRAME_G,
     FRAME_S,
@@ -39,6 +42,7 @@ from shinari.systems.rigid.tendons.values import (
     JOINT,
     LEAD,
     LEAST_SLACK,
+    MOMENT_OF,
     MOST_SLACK,
     OF_JOINT,
     OFFSET,
@@ -55,6 +59,7 @@ from shinari.systems.rigid.tendons.values import (
     SPHERE,
     STIFFNESS_OF_SPRING,
     STRAIGHT,
+    THRUST,
     WAY,
     WIDTH,
 )
@@ -73,6 +78,7 @@ class TendonTable(NamedTuple):
         links: Frames that they connect, (L, 2) int64.
         rows: Number of their Jacobian rows.
         laws: Laws of their actuators, (T, WIDTH), see `actuation`.
+        controllers: Their controllers and DC motors, (T, WIDTH), see `control`.
     """
 
     codes: np.ndarray
@@ -83,6 +89,7 @@ class TendonTable(NamedTuple):
     links: np.ndarray
     rows: int
     laws: np.ndarray
+    controllers: np.ndarray
 
 
 def pairs_of(parts: int) -> int:
@@ -102,6 +109,7 @@ def tendons_of(
     for code, number, tendon in zip(codes, numbers, tendons, strict=True):
         found = [_of_joint(joints, bodies, term) for term in tendon.terms]
         found += [_of_segment(bodies, segment) for segment in tendon.segments]
+        found += [_of_lever(bodies, lever) for lever in tendon.levers]
         frames = sorted({int(f) for piece, _ in found for f in piece[FRAME_A : FRAME_G + 1] if f >= 0})
         moved = [f for f in frames if f < len(bodies) and not bodies[f].kinematic]
         for piece, _ in found:
@@ -124,6 +132,7 @@ def tendons_of(
         np.array(links, np.int64).reshape(-1, 2),
         lead - first_row,
         np.array([law_row(tendon.actuator) for tendon in tendons]).reshape(-1, LAW_WIDTH),
+        np.array([controller_row(tendon.actuator) for tendon in tendons]).reshape(-1, CONTROLLER_WIDTH),
     )
 
 
@@ -165,6 +174,23 @@ def _of_segment(bodies: Sequence[Body], segment: Segment) -> tuple[np.ndarray, n
         if segment.side is not None:
             code[FRAME_S] = _frame(segment.side_body, bodies)
             number[SIDE : SIDE + 3], number[WAY] = _local(segment.side_body, bodies, segment.side), SIDED
+    return code, number
+
+
+def _of_lever(bodies: Sequence[Body], lever: Lever) -> tuple[np.ndarray, np.ndarray]:
+    code, number = np.full(PIECE_CODES, -1, np.int64), np.zeros(PIECE_NUMBERS)
+    first, second = lever.bodies
+    alone = lever.kind == "thrust"
+    code[SHAPE], code[FRAME_A], code[FRAME_S] = THRUST + LEVERS.index(lever.kind), _frame(first, bodies), 0
+    if not alone:
+        code[FRAME_A + 1] = _frame(second, bodies)
+    number[PLACE_A : PLACE_A + 3] = _local(first, bodies, lever.places[0])
+    number[PLACE_A + 3 : PLACE_A + 6] = _local(second, bodies, lever.places[1])
+    axes = [NO_ROTATION if index == WORLD else bodies[index].axes for index in lever.bodies]
+    carried = rotation_matrix(axes[0] if alone else axes[1]).T
+    number[FORCE_OF : FORCE_OF + 3], number[MOMENT_OF : MOMENT_OF + 3] = carried @ lever.force, carried @ lever.moment
+    turn = quaternion_product(quaternion_product(axes[0] * np.array([1.0, -1.0, -1.0, -1.0]), lever.turn), axes[1])
+    number[AXES : AXES + 4], number[RADIUS], number[SHARE] = turn, lever.rod, 1.0
     return code, number
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shinari.compute import Program
+from shinari.scene.actuator import ActuatorLaw
 from shinari.scene.body import Drive
+from shinari.scene.controllers import INPUTS
 from shinari.scene.motors import Motor
 from shinari.scene.tendon import Tendon
 from shinari.systems.rigid.components import Components
@@ -29,6 +31,7 @@ from shinari.systems.rigid.joints.table import (
     motor_row_of,
 )
 from shinari.systems.rigid.tendons.actuation import ACTS, TendonLaws, actuate_tendon
+from shinari.systems.rigid.tendons.control import KIND, TendonControllers, control_tendon
 from shinari.systems.rigid.tendons.path import measure_tendon
 from shinari.systems.rigid.tendons.pull import (
     evaluate_tendon,
@@ -60,6 +63,8 @@ SAVED = ("motors", "saturated", "sliding", "force", "lag")
 """Values of tendons that are part of the state, as `tendons/...`."""
 OF_ACTUATORS = ("command", "activation")
 """Those that are so where a tendon has an actuator."""
+OF_CONTROLLERS = ("inputs", "states")
+"""Those that are so where a tendon has a controller or a DC motor."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class TendonState:
         tension: Force by which it pulls its ends together in the last substep [N].
         activation: Activation of its actuator.
         command: Its command.
+        inputs: Inputs of its controller or motor: position, velocity, force and voltage.
     """
 
     length: float
@@ -79,6 +85,7 @@ class TendonState:
     tension: float
     activation: float = 0.0
     command: float = 0.0
+    inputs: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
 
 
 def start_tendons(tendons: Sequence[Tendon]) -> dict[str, np.ndarray]:
@@ -91,6 +98,9 @@ def start_tendons(tendons: Sequence[Tendon]) -> dict[str, np.ndarray]:
         "tendons/command": np.array([0.0 if law is None else np.clip(0.0, *law.command_limits) for law in laws]),
         "tendons/activation": np.array([0.0 if law is None else np.clip(0.0, *law.activation_limits) for law in laws]),
     }
+    controlled = any(law is not None and law.controller is not None for law in laws)
+    if controlled:
+        actuators |= {"tendons/inputs": np.zeros((count, 4)), "tendons/states": np.zeros((count, 4))}
     return {
         **({} if all(law is None for law in laws) else actuators),
         "tendons/motors": np.array([motor_row_of(tendon.drive, 0.0) for tendon in tendons]),
@@ -123,9 +133,12 @@ class Tendons:
         # of queries, which do not change those of the simulation; without a lag
         self._now = TendonValues.zeros(count)
         if count:
-            saved = (*SAVED, *OF_ACTUATORS) if table.laws[:, ACTS].any() else SAVED
+            controlled = bool(table.controllers[:, KIND].any())
+            saved = (*SAVED, *OF_ACTUATORS) if table.laws[:, ACTS].any() or controlled else SAVED
+            saved += OF_CONTROLLERS if controlled else ()
             self.values.bind(**{name: arrays[f"tendons/{name}"] for name in saved})
         self._laws = TendonLaws(numbers=table.laws)
+        self._controllers = TendonControllers(numbers=table.controllers)
         self._pieces = TendonPieces.zeros(len(table.piece_codes))
         self._pieces.codes[...], self._pieces.numbers[...] = table.piece_codes, table.piece_numbers
         self._parts, self.links = TendonParts.zeros(len(table.parts)), TendonLinks.zeros(len(table.links))
@@ -182,6 +195,8 @@ class Tendons:
         p.launch(measure_tendon, *self._measured, frames, count=len(self), grain=8)
         if self._laws.numbers[:, ACTS].any():
             p.launch(actuate_tendon, self._laws, self.values, h, count=len(self), grain=8)
+        if self._controllers.numbers[:, KIND].any():
+            p.launch(control_tendon, self._controllers, self.values, h, count=len(self), grain=8)
 
     def record_evaluate(
         self, p: Program, elements: Elements, jacobian_rows: JacobianRows, frames: Frames, h: float
@@ -237,7 +252,8 @@ class Tendons:
         values = self.values
         own = values.force, values.activation, values.command
         tension, activation, command = (float(column[index]) for column in own)
-        return TendonState(float(length[index]), float(rate[index]), -tension, activation, command)
+        inputs = tuple(values.inputs[index].tolist())
+        return TendonState(float(length[index]), float(rate[index]), -tension, activation, command, inputs)
 
     def path(self, index: int, frames: Frames) -> np.ndarray:
         """Ends of the straight pieces of a tendon now [m], (P, 2, 3)."""
@@ -262,6 +278,14 @@ class Tendons:
             soft = compliance > 0.0
             elastic += 0.5 * float((error[soft] ** 2 / compliance[soft]).sum())
         return 0.5 * float(n[:, ROTOR] @ rate**2), elastic
+
+    def command(self, index: int, law: ActuatorLaw, numbers: Sequence[float]) -> None:
+        """Give an actuator a command: a number for each of its inputs."""
+        if law.controller is None:
+            self.values.command[index] = numbers[0]
+        for name, number in zip(law.inputs, numbers, strict=True):
+            if law.controller is not None:
+                self.values.inputs[index, INPUTS.index(name)] = number
 
     def drive(self, index: int, drive: Drive | None, here: float) -> bool:
         """Give a tendon a motor, or take it away; see `set_motor`."""

@@ -20,12 +20,17 @@ WIDTH = NUMBERS + 3
 FRAME_A, FRAME_B, FRAME_G, PART_A, PART_B, PART_G, JOINT, SHAPE, FRAME_S = range(9)
 PIECE_CODES = 9
 # Values of its column SHAPE.
-OF_JOINT, STRAIGHT, SPHERE, CYLINDER = range(4)
+OF_JOINT, STRAIGHT, SPHERE, CYLINDER, THRUST, RELATIVE, CRANK = range(7)
 # Columns of the numbers of pieces: ends and the shape in the axes of their frames; the axis of a cylinder is its z.
 PLACE_A, PLACE_B, CENTRE, AXES, RADIUS, SIDE, WAY, SHARE = 0, 3, 6, 9, 13, 14, 17, 18
 PIECE_NUMBERS = 19
 # The same columns for what a joint adds.
 COEFFICIENTS, OFFSET = 0, 5
+# The same columns for a lever; AXES has the turn, RADIUS the rod.
+FORCE_OF, MOMENT_OF = CENTRE, SIDE
+# Columns of the states of controllers and motors: the input whose rate is bounded, the integral of the position error,
+# the temperature of the winding above that around it [K], and the deflection of bristles.
+FOLLOWED, INTEGRAL, TEMPERATURE, BRISTLE = range(4)
 
 
 class TendonData(Record):
@@ -66,6 +71,8 @@ class TendonValues(Record):
     lag = Field(np.float64, unit="m/s", doc="speed in the substep less that after it, where mass moves", saved=True)
     command = Field(np.float64, doc="command of its actuator", saved=True)
     activation = Field(np.float64, doc="activation of its actuator", saved=True)
+    inputs = Field(np.float64, 4, doc="inputs of its controller or motor", saved=True)
+    states = Field(np.float64, 4, doc="states of that, see the columns above", saved=True)
     rows = Field(np.float64, ROWS, doc="forces and stiffnesses of its rows, as those of a joint")
     old_rows = Field(np.float64, ROWS, doc="rows before the last evaluation")
     start = Field(np.float64, unit="m", doc="length at the start of the substep")

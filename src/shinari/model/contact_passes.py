@@ -1,0 +1,54 @@
+"""Passes over the contacts of an iteration.
+
+What a collider gives to the lowest layer of a stack has to reach the others, so contacts are solved in passes. A few
+passes take all contacts. Where something still overlaps by more than is tolerated there are more of them, and these are
+local: they take only the contacts of particles that the pass before moved noticeably. Each pass has a number, and each
+particle that of the pass in which a contact last moved it so.
+"""
+
+import numpy as np
+
+from shinari.compute import Field, Record, kernel, real
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ZERO
+from shinari.model.particles import Clock
+
+# A contact moves a particle noticeably by this part of the distance to keep: half of the overlap that is tolerated.
+NOTICEABLE = np.float32(0.01)
+
+
+class ContactPasses(Record):
+    """One row: how often the contacts of an iteration were solved, and whether that is enough."""
+
+    number = Field(np.int64, doc="passes so far")
+    done = Field(np.int64)
+    overlap = Field(real, doc="largest overlap of this pass, as a part of the distance to keep")
+
+
+@kernel
+def begin_passes(_, passes: ContactPasses, clock: Clock):
+    """An iteration begins."""
+    passes.number[0] = 1
+    passes.overlap[0] = ZERO
+    clock.contact_pass[0] += 1
+    clock.local[0] = 0
+
+
+@kernel
+def conclude_pass(_, passes: ContactPasses, clock: Clock, least: int, most: int, tolerated: real, local: int):
+    """A pass is over: it was the last one where enough have been taken and nothing overlaps by more than a part.
+
+    `local`: whether further passes than `least` are local.
+    """
+    passes.number[0] += 1
+    clock.contact_pass[0] += 1
+    enough = passes.number[0] >= least
+    passes.done[0] = enough and not passes.overlap[0] > tolerated
+    passes.overlap[0] = ZERO
+    clock.local[0] = local != 0 and enough and passes.done[0] == 0 and passes.number[0] < most
+
+
+@steady
+def was_moved(clock, moved_in, i):
+    """Whether a contact moved a particle noticeably in this pass or the one before."""
+    return moved_in[i] + 1 >= clock.contact_pass[0]

@@ -1,0 +1,72 @@
+"""A simulation is of the scene as it was built: what came later, copies of it, and a state with other names."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shinari as sn
+from shinari import SceneError
+
+LATE = {
+    "positions": lambda sim, late: sim.positions(late[0]),
+    "positions by name": lambda sim, late: sim.positions("late"),
+    "velocities": lambda sim, late: sim.velocities(late[0]),
+    "surface": lambda sim, late: sim.surface(late[0]),
+    "surface of a body": lambda sim, late: sim.surface(late[1]),
+    "pin": lambda sim, late: sim.pin(late[0], [0]),
+    "pinned": lambda sim, late: sim.pinned(late[0]),
+    "grab": lambda sim, late: sim.grab(late[0], 0),
+    "forces": lambda sim, late: sim.forces(late[0]),
+    "forces on a body": lambda sim, late: sim.forces(late[1]),
+    "forces of rows": lambda sim, late: sim.forces(late[3]),
+    "pose": lambda sim, late: sim.pose(late[1]),
+    "joint": lambda sim, late: sim.joint(late[2]),
+    "drive": lambda sim, late: sim.drive(late[2], 1.0),
+}
+
+
+@pytest.mark.parametrize("call", LATE.values(), ids=LATE)
+def test_what_was_added_after_the_simulation_was_built_is_told(call) -> None:
+    scene = sn.Scene()
+    mesh = sn.grid(shape=(3, 3), size=(1.0, 1.0))
+    first = scene.add_cloth(mesh)
+    scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), position=(0, 2, 0))
+    simulation = sn.Simulation(scene, threads=1)
+    late, body = scene.add_cloth(mesh, name="late"), scene.add_rigid_body(sn.Sphere(0.1), position=(0, 4, 0))
+    joint = scene.add_joint("hinge", body, anchor=(0, 4, 0), axis=(0, 0, 1))
+    rows = scene.add_constraint("distance", [[0, 8]])
+    with pytest.raises(SceneError, match="was added after the simulation was built; build a new Simulation"):
+        call(simulation, (late, body, joint, rows))
+    assert simulation.positions(first).shape == (9, 3)
+
+
+def test_a_state_refuses_names_and_frames_that_there_are_not() -> None:
+    scene = sn.Scene()
+    scene.add_cloth(sn.grid(shape=(3, 3), size=(1.0, 1.0)))
+    state: Any = sn.Simulation(scene, threads=1).state
+    with pytest.raises(SceneError, match=r"state: unknown name 'position_'; known are .*positions"):
+        state.position_ = state.positions
+    for frame, problem in (("a", "expected a whole number"), (1.5, "expected a whole number"), (-1, "at least 0")):
+        with pytest.raises(SceneError, match=f"state: frame: .*{problem}"):
+            state.frame = frame
+    state.frame = np.int64(3)
+    assert state.frame == 3
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_simulation_that_is_copied_tells_what_to_do_instead(how) -> None:
+    scene = sn.Scene()
+    cloth = scene.add_cloth(sn.grid(shape=(3, 3), size=(1.0, 1.0)))
+    simulation = sn.Simulation(scene, threads=1)
+    with pytest.raises(SceneError, match="cannot be copied or pickled"):
+        how(simulation)
+    # as the message says
+    kept = simulation.state.copy()
+    other = sn.Simulation(pickle.loads(pickle.dumps(scene)), threads=1)
+    simulation.step()
+    other.restore(kept)
+    other.step()
+    assert np.array_equal(other.positions(cloth.name), simulation.positions(cloth))
