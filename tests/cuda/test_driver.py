@@ -99,6 +99,50 @@ def test_errors_name_what_failed() -> None:
         there.download(4096, np.zeros(8, np.uint8))
 
 
+def test_copies_beside_launches_wait_for_those_before_only() -> None:
+    there, _ = device()
+    seen = []
+
+    def call(name, *arguments):
+        seen.append((name, arguments))
+        # an answer of its own for each call
+        return f"{name} {len(seen)}"
+
+    there._driver.call = call
+    first = there.bring(64, np.zeros(16, np.uint8))
+    there.wait(first)
+    used = [(name, arguments) for name, arguments in seen if name != "cuCtxSetCurrent"]
+    names = [name for name, _ in used]
+    made = {f"{name} {k + 1}": name for k, (name, _) in enumerate(seen)}
+    streams = [key for key, name in made.items() if name == "cuStreamCreate"]
+    assert sorted((there.stream, there.stream_beside)) == sorted(streams)
+    assert len(streams) == 2
+    order = [
+        "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuEventDestroy",
+        "cuMemcpyDtoHAsync", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventDestroy",
+    ]  # fmt: skip
+    assert [name for name in names if name != "cuStreamCreate"] == order
+    (launched, main), (done, beside) = [arguments for name, arguments in used if name == "cuEventRecord"]
+    assert (main, beside) == (there.stream, there.stream_beside)
+    assert dict(used)["cuStreamWaitEvent"] == (beside, launched, 0)
+    assert dict(used)["cuMemcpyDtoHAsync"][1:] == (64, 16, beside)
+    assert dict(used)["cuEventSynchronize"] == (done,) == (first,)
+
+
+def test_locked_memory_is_that_of_the_driver() -> None:
+    there, api = device()
+    memory = np.arange(24, dtype=np.uint8)
+    api.returned["cuMemAllocHost"] = memory.ctypes.data
+    locked = there.lock(24)
+    assert np.array_equal(locked, memory)
+    assert locked.ctypes.data == memory.ctypes.data
+    there.unlock(locked)
+    assert api.calls[-1] == "cuMemFreeHost"
+    api.failing = {"cuMemAllocHost": Status("CUDA_ERROR_OUT_OF_MEMORY")}
+    with pytest.raises(sn.MemoryLimitError, match="cuMemAllocHost: out of memory"):
+        there.lock(24)
+
+
 @pytest.mark.parametrize(
     ("call", "code", "kind", "told"),
     [

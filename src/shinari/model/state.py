@@ -188,6 +188,28 @@ class State:
             self.growing,
         )
 
+    def of(self, arrays: dict[str, np.ndarray]) -> "State":
+        """A state of this moment of other arrays, by name; those that are not given are empty."""
+
+        def part(prefix: str) -> dict[str, np.ndarray]:
+            return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+        none = np.zeros((0, 4))
+        return State(
+            arrays.get("positions", none),
+            arrays.get("velocities", none),
+            arrays.get("x", none),
+            arrays.get("v", none),
+            arrays.get("origins", none),
+            part("multipliers/"),
+            part("broken/"),
+            part("parts/"),
+            self.frame,
+            self.coloured,
+            self.external_work,
+            self.growing,
+        )
+
     def restore(self, other: "State") -> None:
         """Take over the values of another state of the same model, in place.
 

@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import Self
 
 from shinari import check
+from shinari.api.moment import Moment
 from shinari.api.simulation import Simulation
-from shinari.errors import FileError, FrameRateWarning, require, warn
+from shinari.errors import DeviceError, FileError, FrameRateWarning, require, warn
 from shinari.io.frames import frame_of, layout_of
 from shinari.io.results import Writer
 from shinari.output.writers import FORMATS, open_writer
@@ -76,6 +77,7 @@ class Recorder:
         measured = any(form is not None and form.measured for form in chosen)
         layout = layout_of(simulation.scene, written, surface, measured)
         self._measured = measured
+        self._moment: Moment | None = None
         if any(part.surface for part in layout.parts):
             require("pysplashsurf", "surface")
         self._stack = ExitStack()
@@ -83,6 +85,7 @@ class Recorder:
             self._writers: list[Writer] = [
                 opening.enter_context(open_writer(path, layout, title=title)) for path in paths
             ]
+            opening.push(self._write_last)
             self._stack = opening.pop_all()
 
     def plan(self, steps: int) -> None:
@@ -100,14 +103,38 @@ class Recorder:
     def record(self, simulation: Simulation | None = None) -> None:
         """Write the moment if a frame is due; serves as `record` of `Simulation.run`.
 
+        A frame that comes from a GPU is written when the next one is due, or at the end: it is copied meanwhile.
+
         Raises:
             FileError: A file cannot be written, for example because the disk is full.
         """
         if self._simulation.state.frame % self.stride == 0:
-            frame = frame_of(self._simulation, self._measured)
-            for writer in self._writers:
-                writer.write(frame)
-            self.frames += 1
+            moment = Moment(self._simulation, everything=self._measured)
+            self._write()
+            self._moment = moment
+            if not moment.is_on_its_way:
+                self._write()
+
+    def _write(self) -> None:
+        """Write the moment that was taken last, if it is not written yet."""
+        moment, self._moment = self._moment, None
+        if moment is None:
+            return
+        frame = frame_of(moment.simulation(), self._measured)
+        for writer in self._writers:
+            writer.write(frame)
+        moment.close()
+        self.frames += 1
+
+    def _write_last(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write the moment that is still on its way, unless the GPU that it comes from has failed."""
+        try:
+            self._write()
+        except DeviceError:
+            if error is None:
+                raise
 
     def __enter__(self) -> Self:
         return self

@@ -13,6 +13,7 @@ from shinari.model.state import State
 
 if TYPE_CHECKING:
     from shinari.compute.cuda.memory import DeviceMemory
+    from shinari.compute.cuda.transfers import Transfer, Transfers
 
 
 # A state on a GPU is copied to the host at least so far apart [s]; it is what is left when the GPU fails.
@@ -75,6 +76,10 @@ class Host:
         """Copies of the arrays that last from step to step beside positions and velocities."""
         return {name: values.copy() for name, values in state.lasting().items()}
 
+    def later(self, state: State, wanted: Callable[[str], bool]) -> "Transfer | None":
+        """Arrays of the state as they are now, on their way to the host; None: they are there."""
+        return None
+
     def keep(self, state: State) -> None:
         """A step begins: nothing can be lost."""
 
@@ -94,6 +99,7 @@ class Gpu:
         from shinari.compute.cuda.memory import DeviceMemory
 
         self.memory = DeviceMemory(device()) if memory is None else memory
+        self._transfers: Transfers | None = None
         self._kept: State | None = None
         self._kept_at = 0.0
 
@@ -170,6 +176,15 @@ class Gpu:
             for part, arrays in named.items()
             for name, array in arrays.raw()
         }
+
+    def later(self, state: State, wanted: Callable[[str], bool]) -> "Transfer | None":
+        """Arrays of the state whose names are wanted as they are now, on their way to the host beside what follows."""
+        if self._transfers is None:
+            from shinari.compute.cuda.transfers import Transfers
+
+            self._transfers = Transfers(self.memory)
+        arrays = self.raw_state(state)
+        return self._transfers.begin({name: array for name, array in arrays.items() if wanted(name)})
 
     def keep(self, state: State) -> None:
         """A step begins: now and then the state is copied to the host, in case that the device fails."""

@@ -3,7 +3,9 @@
 import time
 import traceback
 from collections import Counter
-from typing import Any, TypeVar
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +26,9 @@ from shinari.solver.rebuild import RowTable
 from shinari.solver.recolour import move_rows, recoloured
 from shinari.solver.step import record_step, step
 from shinari.systems.grabs.queries import Grab
+
+if TYPE_CHECKING:
+    from shinari.compute.cuda.transfers import Transfer
 
 # An object this far from its origin is given a new one, so that single precision keeps its digits.
 REACH = 64.0
@@ -126,6 +131,16 @@ class Run:
             raise self.diverged(before)
         if self.settings.precision == "float32":
             self.recentre()
+
+    def later(self, wanted: Callable[[str], bool]) -> "Transfer | None":
+        """The wanted arrays of the state as they are now, on their way to the host; None: they are there."""
+        return self._device.later(self.state, wanted)
+
+    def at(self, state: State) -> "Run":
+        """This run with a state of another moment, to be looked at."""
+        then = copy(self)
+        then.state = state
+        return then
 
     def profile(self, contacts: int) -> Profile:
         """Where the time of the steps since the last profile went, with the number of contacts at their end."""

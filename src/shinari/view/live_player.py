@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.api.moment import Moment
 from shinari.api.simulation import Simulation
 from shinari.io.frames import frame_of, layout_of
 from shinari.io.results import Frame
@@ -16,6 +17,26 @@ from shinari.view.stage import live_box
 
 ROUNDING = 1e-9
 """What a step may be short of and still be due, as a part of it."""
+
+
+class _Coming:
+    """A frame of a simulation that may still be on its way.
+
+    Args:
+        simulation: The simulation.
+        measured: Whether it holds strains, forces and measures.
+    """
+
+    def __init__(self, simulation: Simulation, measured: bool) -> None:
+        self.moment, self._measured = Moment(simulation, everything=measured), measured
+
+    def frame(self) -> Frame:
+        """The frame, of arrays of its own."""
+        frame = frame_of(self.moment.simulation(), self._measured)
+        arrays = {field.name: getattr(frame, field.name) for field in fields(frame)}
+        found = replace(frame, **{name: np.array(a) for name, a in arrays.items() if isinstance(a, np.ndarray)})
+        self.moment.close()
+        return found
 
 
 class Runner(Player):
@@ -55,6 +76,7 @@ class Runner(Player):
         self._before_step = before_step
         self._beginning = simulation.state.copy()
         self._left_over = 0.0
+        self._coming: _Coming | None = None
         self._start()
 
     def do(self, function: Callable[[Simulation], Any]) -> Future:
@@ -75,9 +97,16 @@ class Runner(Player):
         return live_box(self.layout, frame)
 
     def _frame(self) -> Frame:
-        frame = frame_of(self._simulation, self.measured)
-        arrays = {field.name: getattr(frame, field.name) for field in fields(frame)}
-        return replace(frame, **{name: np.array(a) for name, a in arrays.items() if isinstance(a, np.ndarray)})
+        """The moment; or the one before, when it comes from a GPU and a step is due that need not wait for it."""
+        before, self._coming = self._coming, _Coming(self._simulation, self.measured)
+        if before is None or not (self._coming.moment.is_on_its_way and self._is_behind()):
+            before, self._coming = self._coming, None
+        return before.frame()
+
+    def _is_behind(self) -> bool:
+        """Whether the next step is due."""
+        elapsed = self.speed * (time.perf_counter() - self._last)
+        return self.status == "running" and self._due() <= elapsed
 
     def _due(self) -> float:
         return self._simulation.settings.dt - self._left_over
@@ -107,4 +136,5 @@ class Runner(Player):
 
     def _rewind(self) -> None:
         self._simulation.restore(self._beginning)
+        self._coming = None
         self._left_over = 0.0

@@ -2,6 +2,7 @@
 
 - `api`: numba-cuda, chosen in one line; the device, and what is missing where there is none
 - `memory`: copies of host arrays on the device, brought over when they are asked for
+- `transfers`: copies to the host beside the launches that follow
 - `program`, `unroll`, `player`: a recorded program as launches, and how they are played
 - `batch`, `placed`: programs of many worlds, played by the same launches; where they are on the device
 - `constants`: words of one player on the device

@@ -56,6 +56,32 @@ class Device(Protocol):
         """Copy bytes on the device, after what was launched before."""
         ...
 
+    def lock(self, count: int) -> np.ndarray:
+        """So many bytes of the host, (count,) uint8, that `bring` copies to.
+
+        Raises:
+            MemoryLimitError: The host has no more.
+        """
+        ...
+
+    def unlock(self, data: np.ndarray) -> None:
+        """Give bytes of the host back."""
+        ...
+
+    def bring(self, address: int, data: np.ndarray) -> Any:
+        """Begin to copy bytes of the device into an array that `lock` gave, or its first part.
+
+        It is done after what was launched before, and beside what is launched from now on.
+
+        Returns:
+            What `wait` takes.
+        """
+        ...
+
+    def wait(self, copying: Any) -> None:
+        """Wait until what `bring` began is there."""
+        ...
+
     def synchronise(self) -> None:
         """Wait for all that was launched."""
         ...

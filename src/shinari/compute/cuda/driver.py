@@ -4,6 +4,7 @@ The primary context of the device is used, which PyTorch and CuPy share. Launche
 are captured as one graph and launched at once; a driver that cannot capture launches them one by one.
 """
 
+import ctypes
 import os
 from contextlib import suppress
 from importlib import import_module
@@ -16,6 +17,9 @@ from shinari.compute.cuda.ptx import SYMBOL, ptx
 from shinari.compute.kernels import Kernel
 from shinari.compute.once import cached_property
 from shinari.errors import DeviceError, LostDeviceError, MemoryLimitError
+
+# CU_EVENT_DISABLE_TIMING and CU_STREAM_NON_BLOCKING.
+NO_TIMES, BY_ITSELF = 2, 1
 
 # Graphs that are kept; a program needs one for each of its segments.
 MOST_GRAPHS = 64
@@ -125,6 +129,12 @@ class DriverDevice:
         self._use()
         return self._driver.call("cuStreamCreate", 0)
 
+    @cached_property
+    def stream_beside(self) -> Any:
+        """The stream of copies to the host that run beside launches."""
+        self._use()
+        return self._driver.call("cuStreamCreate", BY_ITSELF)
+
     def allocate(self, count: int) -> int:
         """Address of so many new bytes."""
         self._use()
@@ -159,6 +169,40 @@ class DriverDevice:
         """Copy bytes on the device."""
         self._use()
         self._driver.call("cuMemcpyDtoDAsync", target, source, count, self.stream)
+
+    def lock(self, count: int) -> np.ndarray:
+        """So many bytes of the host that the driver keeps in place, so that copies to them go on by themselves."""
+        self._use()
+        address = int(self._driver.call("cuMemAllocHost", count))
+        return np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(address))
+
+    def unlock(self, data: np.ndarray) -> None:
+        """Give bytes of the host back."""
+        self._use()
+        self._driver.call("cuMemFreeHost", data.ctypes.data)
+
+    def bring(self, address: int, data: np.ndarray) -> Any:
+        """Begin to copy bytes to the host, after what was launched before and beside what follows."""
+        self._use()
+        call, beside = self._driver.call, self.stream_beside
+        launched = self._mark(self.stream)
+        call("cuStreamWaitEvent", beside, launched, 0)
+        # the driver keeps it until it has come
+        call("cuEventDestroy", launched)
+        call("cuMemcpyDtoHAsync", data.ctypes.data, address, data.nbytes, beside)
+        return self._mark(beside)
+
+    def wait(self, copying: Any) -> None:
+        """Wait until what `bring` began is there."""
+        self._use()
+        self._driver.call("cuEventSynchronize", copying)
+        self._driver.call("cuEventDestroy", copying)
+
+    def _mark(self, stream: Any) -> Any:
+        """An event that comes when what a stream has been given so far is done."""
+        event = self._driver.call("cuEventCreate", NO_TIMES)
+        self._driver.call("cuEventRecord", event, stream)
+        return event
 
     def synchronise(self) -> None:
         """Wait for all that was launched."""

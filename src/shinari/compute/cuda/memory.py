@@ -326,10 +326,19 @@ class DeviceMemory:
             self.device.copy(address, self.address_of(array), array.nbytes)
         return Kept(self.device, address, array)
 
+    def is_newer(self, array: np.ndarray) -> bool:
+        """Whether an array is newer on the device than on the host, and lies there in one piece."""
+        mirror = self.mirror_of(array)
+        if mirror is None or not mirror.device_newer or not array.nbytes:
+            return False
+        if not array.flags.c_contiguous:
+            self.fetch(array)
+            return False
+        return True
+
     def copy_of(self, array: np.ndarray) -> "np.ndarray | Kept":
         """A copy of an array as it is now, where it is now, as long as somebody has it."""
-        mirror = self.mirror_of(array)
-        if mirror is None or not mirror.device_newer or not array.nbytes or not array.flags.c_contiguous:
+        if not self.is_newer(array):
             return array.copy()
         kept = Kept(self.device, self.device.allocate(array.nbytes), array)
         weakref.finalize(kept, self.device.free, kept.address).atexit = False

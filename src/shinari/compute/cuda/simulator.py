@@ -60,6 +60,20 @@ class SimulatedDevice:
         """Copy bytes on the device."""
         _bytes(target, count)[...] = _bytes(source, count)
 
+    def lock(self, count: int) -> np.ndarray:
+        """So many bytes of the host."""
+        return np.zeros(count, np.uint8)
+
+    def unlock(self, data: np.ndarray) -> None:
+        """They are given back by themselves."""
+
+    def bring(self, address: int, data: np.ndarray) -> None:
+        """Copy bytes from the device: nothing runs beside each other."""
+        self.download(address, data)
+
+    def wait(self, copying: None) -> None:
+        """Nothing is under way."""
+
     def synchronise(self) -> None:
         """Nothing is under way."""
 
