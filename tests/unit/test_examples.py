@@ -112,6 +112,10 @@ RUNS = {
         ["--radius", "0.007", "--frames", "60"],
         ["sand_castle.html", "sand_castle.npz"],
     ),
+    "49_force_by_a_library/force_by_a_library": (
+        ["--particles", "2000"],
+        ["force_by_a_library.html", "force_by_a_library.npz"],
+    ),
 }
 FROM_CONTACT_ON = 8  # examples from this number on show contact: no triangle of theirs may cut another
 # surfaces of soft lumps are only shown: what touches is the particles, and a skin that is squashed may fold; a figure

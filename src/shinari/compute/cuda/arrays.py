@@ -11,6 +11,8 @@ import numpy as np
 
 CPU, CUDA = 1, 2
 """Kinds of devices of DLPack; memory of the simulator is that of the processor."""
+PLAIN, VERSIONED = b"dltensor", b"dltensor_versioned"
+"""Names of capsules, which have to last: the second kind says that an array may be written to."""
 _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 
 
@@ -25,15 +27,36 @@ class _Managed(ctypes.Structure):
     pass
 
 
-_DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+class _Versioned(ctypes.Structure):
+    pass
+
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Managed._fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER))
+_Versioned._fields_ = (("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                       ("deleter", _DELETER), ("flags", ctypes.c_uint64), ("tensor", _Tensor))  # fmt: skip
 _lent: dict[int, Any] = {}
 """What others hold, by the address of its structure."""
 
 
 @_DELETER
-def _give_back(managed: Any) -> None:
-    _lent.pop(ctypes.addressof(managed.contents), None)
+def _give_back(address: int) -> None:
+    _lent.pop(address, None)
+
+
+_capsules = ctypes.pythonapi
+_capsules.PyCapsule_New.restype = ctypes.py_object
+_capsules.PyCapsule_GetName.restype = ctypes.c_char_p
+_capsules.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+
+
+@_DESTRUCTOR
+def _forget(capsule: int) -> None:
+    """Give back what a capsule lends that nobody has taken; who takes it changes its name."""
+    name = _capsules.PyCapsule_GetName(ctypes.c_void_p(capsule))
+    if name in (PLAIN, VERSIONED):
+        _lent.pop(_capsules.PyCapsule_GetPointer(ctypes.c_void_p(capsule), ctypes.c_char_p(name)), None)
 
 
 class DeviceArray:
@@ -63,19 +86,31 @@ class DeviceArray:
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.kind, 0
 
-    def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
-        # what was launched is over: the array was made after it
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule by which another library uses the array; of version 1.0, where it knows that.
+
+        Raises:
+            BufferError: A copy, or another device, is asked for.
+        """
+        if copy or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError("on_device: lends the array where it is; it does not copy")
+        # whatever the stream: all that was launched is over, for the array was made after it
         count = len(self.shape)
         shape = (ctypes.c_int64 * count)(*self.shape)
-        strides = np.cumprod([1, *self.shape[:0:-1]])[::-1].tolist()
-        managed = _Managed()
-        managed.tensor = _Tensor(
-            self.address, self.kind, 0, count, _CODES[self.dtype.kind], 8 * self.dtype.itemsize, 1,
-            shape, (ctypes.c_int64 * count)(*strides), 0,
-        )  # fmt: skip
-        managed.deleter = _give_back
+        strides = (ctypes.c_int64 * count)(*np.cumprod([1, *self.shape[:0:-1]])[::-1].tolist())
+        tensor = _Tensor(self.address, self.kind, 0, count, _CODES[self.dtype.kind], 8 * self.dtype.itemsize, 1)
+        tensor.shape, tensor.strides = shape, strides
+        is_versioned = max_version is not None and max_version[0] >= 1
+        managed = _Versioned(1, 0) if is_versioned else _Managed()
+        managed.tensor, managed.deleter = tensor, _give_back
         address = ctypes.addressof(managed)
-        _lent[address] = managed, shape, self
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return new(address, b"dltensor", None)
+        _lent[address] = managed, shape, strides, self
+        name = VERSIONED if is_versioned else PLAIN
+        return _capsules.PyCapsule_New(ctypes.c_void_p(address), ctypes.c_char_p(name), _forget)
