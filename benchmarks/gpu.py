@@ -5,6 +5,8 @@ and write, counted, and which share of the bandwidth that is: a copy on the devi
 are counted by running the bodies of kernels in plain Python for a few items of each launch; a launch whose condition
 did not hold in the last step, or that has a single item, counts nothing.
 
+Of many worlds those of one are counted: all have the same scene.
+
 Each case runs in a process of its own and is written to `out/gpu.jsonl` (`--out FILE`) when it is done, so that the
 command can be stopped and given again: cases that are there are not measured again (`--again`: they are). With
 `--minutes 9` none is begun or goes on after that time. `--list` names the cases, `--small` takes a thousandth of the
@@ -20,105 +22,18 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gpu_cases import Case, cases
 
 import shinari as sn
 
 STEPS, SAMPLES = 30, 8
-COMPILE = "compile, cold"
-CACHED = "compile, from the disk cache"
 COPY = 1 << 28
 """Bytes of the copy that measures the bandwidth."""
-
-
-def cloth(side: int, **options: Any) -> Callable[[sn.Scene], None]:
-    """A cloth with stretch, shear and bending, pinned at two corners."""
-
-    def build(scene: sn.Scene) -> None:
-        material = sn.ClothMaterial(bend_stiffness=1e-4)
-        scene.add_cloth(sn.grid(shape=(side, side)), material=material, **options).pin([0, side - 1])
-
-    return build
-
-
-def tetrahedra(count: int) -> Callable[[sn.Scene], None]:
-    """A block of tetrahedra, five or six to a cell."""
-
-    def build(scene: sn.Scene) -> None:
-        side = round((count / 5) ** (1 / 3))
-        scene.add_soft_body(sn.lattice((side, side, side), 0.05))
-
-    return build
-
-
-def fluid(count: int) -> Callable[[sn.Scene], None]:
-    """A cube of fluid in a box."""
-
-    def build(scene: sn.Scene) -> None:
-        edge = 0.02 * round(count ** (1 / 3))
-        scene.add_fluid(sn.Box((edge, edge, edge)), spacing=0.02)
-        scene.add_collider(sn.Box((2 * edge, 2 * edge, edge), inside=True), position=(edge / 2, edge / 2, 0))
-
-    return build
-
-
-def grains(count: int) -> Callable[[sn.Scene], None]:
-    """A lattice of grains on a plane."""
-
-    def build(scene: sn.Scene) -> None:
-        side = round(count ** (1 / 3))
-        edge = 0.02 * side
-        scene.add_grains(sn.Box((edge, edge, edge)), radius=0.01, packing="lattice", position=(0, edge / 2, 0))
-        scene.add_collider(sn.Plane((0, 1, 0), 0.0))
-
-    return build
-
-
-def pyramid(base: int) -> Callable[[sn.Scene], None]:
-    """A flat pyramid of boxes; `base` of them in the lowest row."""
-
-    def build(scene: sn.Scene) -> None:
-        scene.add_collider(sn.Plane((0, 1, 0), 0.0))
-        for row in range(base):
-            for k in range(base - row):
-                scene.add_rigid_body(sn.Box((1, 1, 1)), position=(1.01 * (k + 0.5 * row), row + 0.5, 0))
-
-    return build
-
-
-def mixed(scene: sn.Scene) -> None:
-    """A cloth with self-collision over bodies, grains and a fluid: kernels of nearly all systems."""
-    scene.add_collider(sn.Box((1.0, 1.0, 1.0), inside=True), position=(0, 0.5, 0))
-    scene.add_fluid(sn.Box((0.4, 0.1, 0.4)), spacing=0.05, position=(0, 0.06, 0))
-    scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), position=(0, 0.3, 0))
-    scene.add_grains(sn.Box((0.1, 0.1, 0.1)), radius=0.02, position=(0.2, 0.3, 0.2))
-    scene.add_cloth(sn.grid(shape=(4, 4), size=(0.3, 0.3)), position=(0, 0.65, 0), self_collision="triangles")
-
-
-def cases(scale: float) -> dict[str, tuple[Callable[[sn.Scene], None], dict[str, Any], float]]:
-    """Scene, settings and goal on an H200 [ms] by name."""
-
-    def size(count: int, dimensions: int = 1) -> int:
-        return max(round(count * scale ** (1.0 / dimensions)), 3)
-
-    ten = {"substeps": 10}
-    return {
-        "cloth of 1,000,000": (cloth(size(1000, 2)), ten, 5.0),
-        "cloth 256": (cloth(size(256, 2)), ten, 0.5),
-        "cloth 128": (cloth(size(128, 2)), ten, 0.35),
-        "1,000,000 tetrahedra": (tetrahedra(size(1_000_000)), ten, 8.0),
-        "cloth 300 on itself": (cloth(size(300, 2), self_collision="triangles"), ten, 5.0),
-        "fluid of 1,000,000": (fluid(size(1_000_000)), {"substeps": 1, "iterations": 5}, 6.0),
-        "grains, 1,000,000": (grains(size(1_000_000)), ten, 10.0),
-        "pyramid of 5,050": (pyramid(size(100, 2)), {**ten, "rigid_solver": "sweeps", "sleep": False}, 2.0),
-        "pyramid of 100,000": (pyramid(size(446, 2)), {**ten, "rigid_solver": "sweeps", "sleep": False}, 20.0),
-        COMPILE: (mixed, ten, 20_000.0),
-        CACHED: (mixed, ten, 2_000.0),
-    }
 
 
 # ---- bytes, counted ----
@@ -198,10 +113,18 @@ def launches(program: Any) -> Iterator[tuple[Any, tuple, range, int]]:
         at += 1
 
 
-def count_bytes(simulation: sn.Simulation) -> float:
+def count_bytes(subject: sn.Simulation | sn.Worlds) -> float:
     """Bytes that the launches of a step read and write."""
+    if isinstance(subject, sn.Worlds):
+        world = subject._worlds[0]
+        return len(subject) * bytes_of_program(world.bound.program if world.steps is None else world.steps)
+    return bytes_of_program(subject._bound.program)
+
+
+def bytes_of_program(program: Any) -> float:
+    """Bytes that the launches of a program have read and written."""
     total, known = 0.0, {}
-    for kernel, arguments, items, passes in launches(simulation._bound.program):
+    for kernel, arguments, items, passes in launches(program):
         key = kernel, tuple(map(id, arguments)), len(items)
         if key not in known:
             known[key] = bytes_of_item(kernel, arguments, items) if len(items) > 1 else 0.0
@@ -227,43 +150,42 @@ def bandwidth(device: Any) -> float:
     return 2 * COPY / statistics.median(times[2:])
 
 
-def first_step(build: Callable[[sn.Scene], None], settings: dict[str, Any], device: Any) -> tuple[Any, float]:
-    """A simulation, and the seconds until its first step is over."""
-    scene = sn.Scene()
-    build(scene)
+def first_step(case: Case, device: Any) -> tuple[Any, float]:
+    """A simulation or worlds, and the seconds until the first step is over."""
     begun = time.perf_counter()
-    simulation = sn.Simulation(scene, device="cuda", **settings)
-    simulation.step()
+    subject = case.start("cuda")
+    subject.step()
     device.synchronise()
-    return simulation, time.perf_counter() - begun
+    return subject, time.perf_counter() - begun
 
 
 def measure(name: str, scale: float) -> dict[str, Any]:
     """A row of the table: seconds until the first step is over, seconds of a step, bytes of one, and the bandwidth."""
     from shinari.compute.cuda.api import device, is_simulated
 
-    there, (build, settings, goal) = device(), cases(scale)[name]
-    row = {"case": name, "goal_ms": goal, "device": there.name}
-    simulation, row["first_s"] = first_step(build, settings, there)
-    if name in (COMPILE, CACHED):
+    there, case = device(), cases(scale)[name]
+    row: dict[str, Any] = {"case": name, "goal_ms": case.goal, "device": there.name, "worlds": case.worlds or 1}
+    subject, row["first_s"] = first_step(case, there)
+    if case.first_only:
         return row
-    simulation.step(0 if is_simulated() else 3)
+    if not is_simulated():
+        subject.step(3)
     times = []
     for _ in range(1 if is_simulated() else STEPS):
         begun = time.perf_counter()
-        simulation.step()
+        subject.step()
         there.synchronise()
         times.append(time.perf_counter() - begun)
-    row |= {"step_ms": 1e3 * statistics.median(times), "bytes": count_bytes(simulation)}
+    row |= {"step_ms": 1e3 * statistics.median(times), "bytes": count_bytes(subject)}
     return row | ({} if is_simulated() else {"bandwidth": bandwidth(there)})
 
 
-def measured(name: str, options: argparse.Namespace, seconds: float) -> dict[str, Any] | str:
+def measured(name: str, case: Case, options: argparse.Namespace, seconds: float) -> dict[str, Any] | str:
     """The row of a case, measured by a process of its own; or why there is none."""
     with tempfile.TemporaryDirectory() as folder:
-        own = {} if name not in (COMPILE, CACHED) else {"SHINARI_CACHE_DIR": folder}
+        own = {"SHINARI_CACHE_DIR": folder} if case.first_only else {}
         command = [sys.executable, __file__, "--row", name, *(["--small"] if options.small else [])]
-        for _ in range(2 if name == CACHED else 1):
+        for _ in range(2 if case.cached else 1):
             begun = time.monotonic()
             try:
                 done = subprocess.run(
@@ -277,17 +199,19 @@ def measured(name: str, options: argparse.Namespace, seconds: float) -> dict[str
     return json.loads(done.stdout.splitlines()[-1])
 
 
-HEAD = """| case | first step [s] | step [ms] | goal [ms] | bytes [MB] | GB/s | of a copy's bandwidth |
-|---|---|---|---|---|---|---|"""
+HEAD = """| case | first step [s] | step [ms] | goal [ms] | steps a second | bytes [MB] | GB/s | of a copy's bandwidth |
+|---|---|---|---|---|---|---|---|"""
 
 
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
     if "step_ms" not in row:
-        return f"| {row['case']} | {row['first_s']:.1f} | | {row['goal_ms']:g} for the first step | | | |"
+        return f"| {row['case']} | {row['first_s']:.1f} | | {row['goal_ms']:g} for the first step | | | | |"
+    goal = "" if row["goal_ms"] is None else f"{row['goal_ms']:g}"
+    steps = row["worlds"] / (1e-3 * row["step_ms"])
     rate = row["bytes"] / (1e-3 * row["step_ms"])
     share = f"{rate / row['bandwidth']:.0%} of {row['bandwidth'] / 1e9:.0f} GB/s" if "bandwidth" in row else ""
-    cells = f"{row['step_ms']:.3g} | {row['goal_ms']:g} | {row['bytes'] / 1e6:.1f} | {rate / 1e9:.0f} | {share}"
+    cells = f"{row['step_ms']:.3g} | {goal} | {steps:,.0f} | {row['bytes'] / 1e6:.1f} | {rate / 1e9:.0f} | {share}"
     return f"| {row['case']} | {row['first_s']:.1f} | {cells} |"
 
 
@@ -297,7 +221,7 @@ def known_rows(path: Path) -> dict[str, dict[str, Any]]:
     return {row["case"]: row for row in rows}
 
 
-def fill(names: list[str], options: argparse.Namespace) -> int:
+def fill(names: list[str], found: dict[str, Case], options: argparse.Namespace) -> int:
     """Measure the cases that are missing and print all; 1 if some are still missing."""
     path, ends = Path(options.out), time.monotonic() + 60.0 * options.minutes
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -306,7 +230,7 @@ def fill(names: list[str], options: argparse.Namespace) -> int:
     for name in names:
         if name not in known or options.again:
             left = ends - time.monotonic()
-            row = measured(name, options, left) if left > 0.0 else "no time was left"
+            row = measured(name, found[name], options, left) if left > 0.0 else "no time was left"
             if isinstance(row, str):
                 missing.append(f"{name}: {row}")
                 continue
@@ -352,7 +276,7 @@ def main(arguments: list[str]) -> int:
     if is_simulated() and not options.small:
         print("gpu: nothing to measure: the simulator has no speed; --small tries the counting", file=sys.stderr)
         return 1
-    return fill(options.case or list(found), options)
+    return fill(options.case or list(found), found, options)
 
 
 if __name__ == "__main__":

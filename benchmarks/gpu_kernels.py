@@ -1,6 +1,6 @@
 """What the compiler makes of kernels for a GPU: `python benchmarks/gpu_kernels.py [--all] [KERNEL ...]` prints a table.
 
-Kernels of the cases of benchmarks/gpu.py, in single precision, or with `--all` those of all scenes of tests/cuda; for
+Kernels of the cases of benchmarks/gpu_cases.py, in single precision, or with `--all` of all scenes of tests/cuda, for
 compute capability 9.0 and, as the oldest that CUDA 13 compiles for, 7.5. It needs no GPU: NVVM and NVRTC make PTX
 (`pip install 'numba-cuda[cu13]'`), and ptxas makes machine code of it and tells registers, spilled bytes, memory of a
 thread and memory of a block (`pip install nvidia-cuda-nvcc`, or a toolkit). Instructions on float64 are counted in the
@@ -107,10 +107,10 @@ def scenes(everything: bool) -> Iterator[tuple[Any, dict]]:
 
         yield from SCENES.values()
         return
-    from gpu import cases  # type: ignore[import-not-found]
+    from gpu_cases import cases  # type: ignore[import-not-found]
 
-    for build, settings, _ in cases(0.001).values():
-        yield build, settings
+    for case in cases(0.001).values():
+        yield case.build, case.settings
 
 
 def assembler() -> str:
