@@ -210,6 +210,10 @@ class State:
             self.growing,
         )
 
+    def count_steps(self, count: int) -> None:
+        """Count steps that were taken, without the checks of what others assign to `frame`."""
+        vars(self)["frame"] += count
+
     def restore(self, other: "State") -> None:
         """Take over the values of another state of the same model, in place.
 

@@ -80,8 +80,11 @@ class Host:
         """Arrays of the state as they are now, on their way to the host; None: they are there."""
         return None
 
+    has_to_keep = False
+    """Whether a state is to be kept before the next step: nothing can be lost."""
+
     def keep(self, state: State) -> None:
-        """A step begins: nothing can be lost."""
+        """Nothing can be lost."""
 
     def abandon(self, state: State) -> None:
         """A device has failed, which a host cannot."""
@@ -186,11 +189,14 @@ class Gpu:
         arrays = self.raw_state(state)
         return self._transfers.begin({name: array for name, array in arrays.items() if wanted(name)})
 
+    @property
+    def has_to_keep(self) -> bool:
+        """Whether a state is to be kept before the next step: the last one is old."""
+        return self._kept is None or time.monotonic() - self._kept_at >= KEEP_EVERY
+
     def keep(self, state: State) -> None:
-        """A step begins: now and then the state is copied to the host, in case that the device fails."""
-        now = time.monotonic()
-        if self._kept is None or now - self._kept_at >= KEEP_EVERY:
-            self._kept, self._kept_at = state.copy(), now
+        """Copy the state to the host, in case that the device fails."""
+        self._kept, self._kept_at = state.copy(), time.monotonic()
 
     def abandon(self, state: State) -> None:
         """The device has failed: the state is the last one that was copied to the host."""

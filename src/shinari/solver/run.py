@@ -115,7 +115,8 @@ class Run:
         for _ in range(count):
             frame = self.state.frame + 1
             try:
-                self._device.keep(self.state)
+                if self._device.has_to_keep:
+                    self._device.keep(self.state)
                 self._take_step()
             except LostDeviceError as error:
                 self._device.abandon(self.state)

@@ -58,7 +58,7 @@ def begin_step(state: State, bound: BoundSystems, settings: Settings, threads: i
 
 def end_step(state: State, bound: BoundSystems) -> None:
     """End a step in Python: count it, end each system."""
-    state.frame += 1
+    state.count_steps(1)
     for system in bound.systems:
         system.end()
 

@@ -39,8 +39,9 @@ class WorldSteps:
             LostDeviceError: The GPU failed; the states are the last ones that were copied to the host.
         """
         try:
-            for world in self._worlds:
-                world.device.keep(world.state)
+            if self._worlds[0].device.has_to_keep:
+                for world in self._worlds:
+                    world.device.keep(world.state)
             return self._take(chosen, count, threads)
         except LostDeviceError as error:
             for world in self._worlds:
@@ -96,7 +97,7 @@ class WorldSteps:
     def _count(self, worlds: np.ndarray) -> None:
         """Count the steps that were done."""
         for k, done in zip(worlds.tolist(), self._progress.done[worlds].tolist(), strict=True):
-            self._worlds[k].state.frame += done
+            self._worlds[k].state.count_steps(done)
 
     # ---- worlds that do ----
 
