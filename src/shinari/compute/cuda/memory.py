@@ -26,6 +26,10 @@ from shinari.errors import DeviceError, LostDeviceError
 STALE = 255
 
 
+# Bytes of an array that is compared before it is copied to the device again: Python rarely writes what it reads.
+COMPARED = 4096
+
+
 # Rows that are copied one by one.
 MOST_ROWS = 16
 
@@ -54,6 +58,7 @@ class Mirror:
         data: Its bytes.
         address: Where the copy lies.
         host_newer: Whether Python may have written since it was copied to the device.
+        seen: Its bytes when Python got it, if they are few: what is on the device.
         writers: Who writes to the copy.
         written: Number of the run after which somebody else did.
         fetched: Number of the run after which both were the same.
@@ -63,6 +68,7 @@ class Mirror:
         self.owner, self.address = owner, address
         self.data = owner.reshape(-1, order="A").view(np.uint8) if owner.size else np.zeros(0, np.uint8)
         self.host_newer, self.fetched, self.written = True, fetched, 0
+        self.seen: np.ndarray | None = None
         self.writers: list[Writer] = []
 
     @property
@@ -225,8 +231,9 @@ class DeviceMemory:
         for mirror in self._mirrors.values() if self.device.checked else ():
             self._check(mirror)
         for start, mirror in list(self._touched.items()):
-            self._upload(mirror.address, mirror.data)
-            mirror.host_newer = False
+            if mirror.seen is None or not np.array_equal(mirror.data, mirror.seen):
+                self._upload(mirror.address, mirror.data)
+            mirror.host_newer, mirror.seen = False, None
             del self._touched[start]
 
     def _loose_cells(self) -> list[int]:
@@ -262,6 +269,8 @@ class DeviceMemory:
         mirror = self._mirrors.get(owner_of(array).ctypes.data)
         if mirror is not None:
             self._download(mirror)
+            if not mirror.host_newer and mirror.data.nbytes <= COMPARED:
+                mirror.seen = mirror.data.copy()
             self._touch(mirror)
         return array
 

@@ -13,6 +13,9 @@ from shinari.compute.program import COPY, LAUNCH, LOOP, REQUIRE, STOP, UNTIL, WH
 # Launches that do nothing because a condition does not hold, at most; before more of them Python reads it.
 MOST_IDLE = 32
 
+# Words of control that Python reads at once.
+MOST_WORDS = 4096
+
 
 class Unrolled:
     """The launches of programs of one or many worlds.
@@ -37,6 +40,7 @@ class Unrolled:
         count = worlds * (2 + 2 * len(guarded))
         self._control = placed.constants.words(count)
         placed.constants.write(self._control, np.repeat([0, 1, 0], [worlds, worlds, count - 2 * worlds]))
+        self._words = np.zeros(count if count <= MOST_WORDS else worlds, np.int64)
         self.interrupts: list[tuple[int, int]] = []
         self.running = np.ones(worlds, bool)
         self._sizes: dict[int, float] = {}
@@ -50,8 +54,12 @@ class Unrolled:
         self._placed.constants.write(self._control, values)
 
     def halted(self) -> np.ndarray:
-        """Of each world 0, `words.STOP`, `words.HELD`, or the number of an interrupt and 1; after all launches."""
-        return self._placed.constants.read(self._control, self._placed.worlds)
+        """Of each world 0, `words.STOP`, `words.HELD`, or the number of an interrupt and 1; after all launches.
+
+        Gates and counts are read with it, if they are few.
+        """
+        self._words = self._placed.constants.read(self._control, len(self._words))
+        return self._words[: self._placed.worlds]
 
     def parts(self) -> Iterator[list[Launch] | None]:
         """Launches part after part; None ends a segment: all that came before has to be launched now.
@@ -121,6 +129,9 @@ class Unrolled:
         passes, inner = self._placed.cell(count), gate
         counted = isinstance(passes, tuple)
         if isinstance(passes, tuple):
+            # the counts of worlds lie in records of their own; side by side they are read at once
+            words_of_worlds = self._word(count), self._gate(self._counters[at])
+            yield self._once("count", at, gate, lambda: [self._steer(words.copy_word, gate, *words_of_worlds)])
             yield None
             passes = self._most(at, gate)
         repeats, differ = self._is_repeat(at), counted and self._placed.worlds > 1
@@ -216,21 +227,20 @@ class Unrolled:
         """Worlds that run and in which a gate is open, (W,) bool."""
         if gate == words.OPEN:
             return self.running
-        values = self._placed.constants.read(int(self._gate(gate)[0]), self._placed.worlds)
-        return self.running & (values != 0)
+        return self.running & (self._values(gate) != 0)
+
+    def _values(self, gate: int) -> np.ndarray:
+        """What a gate or counter of each world is, (W,), at the end of the segment."""
+        worlds = self._placed.worlds
+        begin = worlds * gate
+        if begin + worlds <= len(self._words):
+            return self._words[begin : begin + worlds]
+        return self._placed.constants.read(int(self._gate(gate)[0]), worlds)
 
     def _most(self, at: int, gate: int) -> int:
         """Most passes of a loop in a world in which a gate is open."""
-        is_open, count = self._is_open(gate), self._word(self._lines[at][1])
-        if not is_open.any():
-            return 0
-        if len(count) > 1:
-            # the counts lie in records of their own; side by side they are read at once
-            beside = self._gate(self._counters[at])
-            copies = self._once("count", at, 0, lambda: [self._steer(words.copy_word, words.OPEN, count, beside)])
-            self._placed.memory.device.play(None, copies)
-            count = beside
-        return int(self._placed.constants.read(int(count[0]), len(count))[is_open].max())
+        is_open = self._is_open(gate)
+        return int(self._values(self._counters[at])[is_open].max()) if is_open.any() else 0
 
     def _steer(self, kernel: Kernel, gate: int, *arguments: np.ndarray | int) -> Launch:
         """The launch of a kernel that steers."""
