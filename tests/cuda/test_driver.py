@@ -1,5 +1,6 @@
 """A device of hardware: what is asked of the driver, by a driver of the test; and what is said where there is none."""
 
+import ctypes
 import os
 from types import SimpleNamespace
 
@@ -190,6 +191,8 @@ def test_launches_pass_the_addresses_of_their_arguments() -> None:
     name, arguments = seen[-1]
     assert name == "cuLaunchKernel"
     assert arguments[:8] == ("entry", 7, 3, 1, 32, 4, 1, 0)
+    pointers = np.ctypeslib.as_array((ctypes.c_int64 * 2).from_address(arguments[9]))
+    assert [ctypes.c_int64.from_address(int(each)).value for each in pointers] == [10, 20]
 
 
 def test_no_device_is_told(monkeypatch) -> None:

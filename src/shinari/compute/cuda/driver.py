@@ -7,6 +7,7 @@ are captured as one graph and launched at once; a driver that cannot capture lau
 import ctypes
 import os
 from contextlib import suppress
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +21,9 @@ from shinari.errors import DeviceError, LostDeviceError, MemoryLimitError
 
 # CU_EVENT_DISABLE_TIMING and CU_STREAM_NON_BLOCKING.
 NO_TIMES, BY_ITSELF = 2, 1
+
+# Launches whose arguments are kept in memory: packing them takes ten times as long as a launch.
+MOST_PACKED = 1 << 14
 
 # Graphs that are kept; a program needs one for each of its segments.
 MOST_GRAPHS = 64
@@ -40,6 +44,17 @@ ADVICE = {
     "NOT_PERMITTED": "Another process has this GPU for itself: end it, or set the compute mode to the default",
     "NOT_INITIALIZED": "A process that was forked cannot use the GPU of its parent: start it with 'spawn'",
 }
+
+
+@lru_cache(maxsize=MOST_PACKED)
+def packed(arguments: tuple[int, ...]) -> tuple[np.ndarray, int]:
+    """Arguments of a launch in memory with pointers to them behind, and the address of these."""
+    count = len(arguments)
+    memory = np.zeros(2 * count, np.int64)
+    begin = memory.ctypes.data
+    memory[:count] = arguments
+    memory[count:] = begin + 8 * np.arange(count)
+    return memory, begin + 8 * count
 
 
 class Driver:
@@ -221,10 +236,8 @@ class DriverDevice:
 
     def launch(self, entry: Any, blocks: tuple[int, int], threads: tuple[int, int], arguments: tuple[int, ...]) -> None:
         """Run an entry after what was launched before."""
-        values = np.array(arguments, np.int64)
-        pointers = values.ctypes.data + 8 * np.arange(len(values), dtype=np.uint64)
-        shape = *blocks, 1, *threads, 1
-        self._driver.call("cuLaunchKernel", entry, *shape, 0, self.stream, pointers.ctypes.data, 0)
+        _, pointers = packed(arguments)
+        self._driver.call("cuLaunchKernel", entry, *blocks, 1, *threads, 1, 0, self.stream, pointers, 0)
 
     def play(self, key: Any, launches: list[Launch]) -> None:
         """Run launches; the second time a key comes they are captured, and launched at once from then on."""
