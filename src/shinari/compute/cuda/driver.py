@@ -26,7 +26,7 @@ NO_TIMES, BY_ITSELF = 2, 1
 MOST_PACKED = 1 << 14
 
 # Graphs that are kept; a program needs one for each of its segments.
-MOST_GRAPHS = 64
+MOST_GRAPHS = 256
 
 # Errors after which all calls of a process fail.
 LOST = (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shinari.compute.cuda.program import DeviceProgram
 
 # Launches from which on a segment is worth a graph, and segments of a program that may become graphs.
-WORTH_A_GRAPH, MOST_SEGMENTS = 8, 32
+WORTH_A_GRAPH, MOST_SEGMENTS = 8, 64
 
 
 class _Segment:
@@ -91,7 +91,7 @@ class Player:
     def _issue(self, parts: list[list[Launch]], errors: dict[int, Exception]) -> np.ndarray:
         """Play a segment, making room where worlds ask for it; returns the words of the worlds."""
         unrolled, segment = self._unrolled, self._segment(parts)
-        worth = len(segment.launches) >= WORTH_A_GRAPH and segment in self._keys
+        worth = len(segment.launches) >= WORTH_A_GRAPH
         self._device.play(segment if worth else None, segment.launches)
         halts = unrolled.halted()
         while (halts > 0).any():
@@ -122,14 +122,17 @@ class Player:
         return halts
 
     def _segment(self, parts: list[list[Launch]]) -> _Segment:
-        """The segment of some parts."""
+        """The segment of some parts; the one that was not played for longest makes room for a new one."""
         names = tuple(map(id, parts))
-        found = self._segments.get(names)
+        found = self._segments.pop(names, None)
         if found is None:
             found = _Segment(parts)
-            if len(self._segments) < MOST_SEGMENTS:
-                self._segments[names] = found
-                self._keys.append(found)
+            self._keys.append(found)
+            if len(self._keys) > MOST_SEGMENTS:
+                oldest = self._segments.pop(next(iter(self._segments)))
+                self._keys.remove(oldest)
+                self._device.forget(oldest)
+        self._segments[names] = found
         return found
 
 

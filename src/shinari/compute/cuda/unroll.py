@@ -13,6 +13,9 @@ from shinari.compute.program import COPY, LAUNCH, LOOP, REQUIRE, STOP, UNTIL, WH
 # Launches that do nothing because a condition does not hold, at most; before more of them Python reads it.
 MOST_IDLE = 32
 
+# Times that Python has to find a part running before it launches it without reading.
+SURE = 2
+
 # Words of control that Python reads at once.
 MOST_WORDS = 4096
 
@@ -21,7 +24,8 @@ class Unrolled:
     """The launches of programs of one or many worlds.
 
     A short part whose condition does not hold is launched and does nothing. Before a long one the segment ends, and
-    Python reads whether it runs in a world: that takes about as long as a few tens of launches that do nothing.
+    Python reads whether it runs in a world: that takes about as long as a few tens of launches that do nothing. One
+    that has run again and again is launched without that, and Python learns with what it reads next whether it did.
 
     Args:
         placed: The programs on the device.
@@ -43,6 +47,7 @@ class Unrolled:
         self._words = np.zeros(count if count <= MOST_WORDS else worlds, np.int64)
         self.interrupts: list[tuple[int, int]] = []
         self.running = np.ones(worlds, bool)
+        self._streaks: dict[int, int] = {}
         self._sizes: dict[int, float] = {}
         self._size(0, len(self._lines))
         self._place = 0
@@ -115,8 +120,11 @@ class Unrolled:
                 after = self._lines[at][2]
                 inner = self._gates[at]
                 yield self._once("open", at, 0, lambda at=at: [self._open(at, gate, self._word(self._lines[at][1]))])
-                yield None
-                if self._is_open(inner).any():
+                sure = self._is_sure(at)
+                if not sure:
+                    yield None
+                    self._streaks[at] = self._streaks.get(at, 0) + 1 if self._is_open(inner).any() else 0
+                if sure or self._streaks[at]:
                     yield from self._block(at + 1, after, inner)
             else:
                 after = self._lines[at][2]
@@ -228,6 +236,13 @@ class Unrolled:
         if gate == words.OPEN:
             return self.running
         return self.running & (self._values(gate) != 0)
+
+    def _is_sure(self, at: int) -> bool:
+        """Whether a part ran the last times that Python knows of; where it does not this time, it does nothing."""
+        end = self._placed.worlds * (self._gates[at] + 1)
+        return (
+            self._streaks.get(at, 0) >= SURE and end <= len(self._words) and bool(self._is_open(self._gates[at]).any())
+        )
 
     def _values(self, gate: int) -> np.ndarray:
         """What a gate or counter of each world is, (W,), at the end of the segment."""
