@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.compute.cuda import api as api_of_cuda
 from shinari.compute.cuda import driver as drivers
 from shinari.compute.cuda.driver import Driver, DriverDevice
+from shinari.compute.cuda.words import set_word
 from shinari.errors import LostDeviceError
 
 
@@ -195,12 +197,46 @@ def test_launches_pass_the_addresses_of_their_arguments() -> None:
     assert [ctypes.c_int64.from_address(int(each)).value for each in pointers] == [10, 20]
 
 
+def test_a_compiler_that_is_missing_or_too_new_for_the_gpu_is_told(monkeypatch) -> None:
+    def fails(*_):
+        raise RuntimeError("GPU compute capability 6.1 is not supported(requires >=7.5)")
+
+    there, _ = device()
+    there.capability = 6, 1
+    monkeypatch.setattr(drivers, "ptx", fails)
+    with pytest.raises(sn.DeviceError, match=r"Test \(compute capability 6.1\): .*requires >=7.5.*numba-cuda\[cu13\]"):
+        there.compile([(set_word, np.float64)])
+    monkeypatch.setattr(api_of_cuda, "device", lambda: there)
+    assert api_of_cuda.status().startswith("Test, of no use: device: 'cuda': NVIDIA's compiler is missing")
+
+
+def test_a_function_that_an_old_driver_lacks_is_told() -> None:
+    def missing(*_):
+        raise RuntimeError('Function "cuGraphInstantiateWithFlags" not found')
+
+    there, api = device()
+    vars(api)["cuGraphInstantiate"] = missing
+    with pytest.raises(sn.DeviceError, match="the driver has no cuGraphInstantiate, update it: Function"):
+        there._driver.call("cuGraphInstantiate")
+    # steps go on without graphs
+    for _ in range(3):
+        there.play("step", LAUNCHES)
+    assert api.count("cuLaunchKernel") == 12
+
+
 def test_no_device_is_told(monkeypatch) -> None:
     def none(name):
         return Recorder(cuInit=Status("CUDA_ERROR_NO_DEVICE"))
 
     monkeypatch.setattr(drivers, "import_module", none)
     with pytest.raises(sn.DeviceError, match="'cuda': no driver of an NVIDIA GPU works here"):
+        drivers.first_device()
+
+    def library(*_):
+        raise RuntimeError("the library of the driver is not there")
+
+    monkeypatch.setattr(drivers, "import_module", lambda name: SimpleNamespace(cuInit=library))
+    with pytest.raises(sn.DeviceError, match=r"works here \(the library of the driver is not there\)"):
         drivers.first_device()
     hidden = Recorder()
     hidden.returned["cuDeviceGetCount"] = 0

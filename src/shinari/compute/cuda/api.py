@@ -148,8 +148,15 @@ def device() -> Device:
 
 
 def status() -> str:
-    """One line for people: the device, or the reason why there is none."""
+    """One line for people: the device and whether kernels compile for it, or the reason why there is none."""
     try:
-        return device().name
+        there = device()
     except ShinariError as error:
         return f"none: {error}"
+    from shinari.compute.cuda.words import set_word
+
+    try:
+        there.compile([(set_word, np.float64)])
+    except ShinariError as error:
+        return f"{there.name}, of no use: {error}"
+    return there.name

@@ -75,7 +75,10 @@ class Driver:
             LostDeviceError: The device has failed; every further call will.
             DeviceError: Anything else; the message has the name of the error.
         """
-        status, *values = getattr(self.api, function)(*arguments)
+        try:
+            status, *values = getattr(self.api, function)(*arguments)
+        except RuntimeError as error:
+            raise DeviceError(f"device: the driver has no {function}, update it: {_first_line(error)}") from error
         if int(status) == 0:
             return values[0] if len(values) == 1 else tuple(values)
         code = getattr(status, "name", str(status))
@@ -85,6 +88,10 @@ class Driver:
         kind = LostDeviceError if name in LOST else DeviceError
         advice = f". {ADVICE[name]}." if name in ADVICE else ""
         raise kind(f"device: {function} failed with {code}{advice}")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def first_device() -> "DriverDevice":
@@ -101,9 +108,9 @@ def first_device() -> "DriverDevice":
     try:
         driver.call("cuInit", 0)
         count = driver.call("cuDeviceGetCount")
-    except (DeviceError, RuntimeError) as error:
+    except DeviceError as error:
         raise DeviceError(
-            f"device: 'cuda': no driver of an NVIDIA GPU works here ({str(error).splitlines()[0]}). "
+            f"device: 'cuda': no driver of an NVIDIA GPU works here ({_first_line(error.__cause__ or error)}). "
             "NUMBA_ENABLE_CUDASIM=1 runs small scenes in the simulator."
         ) from error
     if count == 0:
@@ -229,10 +236,20 @@ class DriverDevice:
         self._use()
         for kernel, precision in kernels:
             if (kernel, precision) not in self._entries:
-                text = ptx(kernel, precision, self.capability)  # type: ignore[arg-type]
+                text = self._ptx(kernel, precision)
                 module = self._driver.call("cuModuleLoadData", text.encode() + b"\0")
                 self._entries[kernel, precision] = self._driver.call("cuModuleGetFunction", module, SYMBOL.encode())
         return [self._entries[each] for each in kernels]
+
+    def _ptx(self, kernel: Kernel, precision: type) -> str:
+        try:
+            return ptx(kernel, precision, self.capability)  # type: ignore[arg-type]
+        except (RuntimeError, ImportError) as error:
+            version = ".".join(map(str, self.capability))
+            raise DeviceError(
+                f"device: 'cuda': NVIDIA's compiler is missing, or does not know {self.name} (compute capability "
+                f"{version}): {_first_line(error)}. pip install 'numba-cuda[cu13]' brings it, for 7.5 and newer."
+            ) from error
 
     def launch(self, entry: Any, blocks: tuple[int, int], threads: tuple[int, int], arguments: tuple[int, ...]) -> None:
         """Run an entry after what was launched before."""
