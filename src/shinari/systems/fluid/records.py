@@ -33,7 +33,6 @@ class FluidParticles(Record):
     x = Field(real, 4, unit="m, kg m^2", doc="position relative to the origin of the fluids, change of the multiplier")
     v = Field(real, 3, unit="m/s", doc="velocity, while velocities are changed")
     displacement = Field(real, 3, unit="m", doc="while positions are changed: the same memory as the velocity")
-    found_at = Field(real, 3, unit="m", doc="position at the last detection")
     gradient = Field(real, 3, unit="1/m", doc="gradient of the density in x by solids")
     density = Field(real, doc="relative density")
     stiffness = Field(real, unit="1/(kg m^2)", doc="diagonal of the matrix: sum of w |grad C|^2")
@@ -41,8 +40,6 @@ class FluidParticles(Record):
     step = Field(real, unit="kg m^2", doc="change of the multiplier that each row alone would make")
     direction = Field(real, unit="kg m^2", doc="direction of the search")
     inverse_mass = Field(real, unit="1/kg")
-    scaled_compliance = Field(real, unit="1/(kg m^2)", doc="compliance over h^2")
-    floor = Field(real, unit="kg m^2", doc="least multiplier: 0, or minus infinity where pressures may be negative")
     phase = Field(np.uint8, doc="fluid")
     particle = Field(np.uint32, doc="particle in solver order")
     member = Field(np.uint32, doc="row of `Members`")
@@ -63,8 +60,8 @@ class Members(Record):
 class Phases(Record):
     """The fluids."""
 
-    floor = Field(real, unit="kg m^2")
-    scaled_compliance = Field(real, unit="1/(kg m^2)")
+    floor = Field(real, unit="kg m^2", doc="least multiplier: 0, or minus infinity where pressures may be negative")
+    scaled_compliance = Field(real, unit="1/(kg m^2)", doc="compliance over h^2")
 
 
 class Solve(Record):

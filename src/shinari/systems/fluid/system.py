@@ -129,8 +129,7 @@ class Fluid(System):
         unit, moment = 1.0 / (smoothing.spacing**3 * self.h**2), smoothing.moment
         self.pressure_scale = unit * moment
         self.rows: FluidParticles = FluidParticles.zeros(count, real)
-        # positions change while velocities do not, and the other way round
-        self.rows.bind(displacement=self.rows.v)
+        self._share_memory()
         self.members = Members(
             real,
             particle=fluids.particles.astype(np.uint32),
@@ -147,11 +146,11 @@ class Fluid(System):
         self.solve: Solve = Solve.zeros(1)
         self.chunk_sums: ChunkSums = ChunkSums.zeros(count // CHUNK + 1)
         self.reach = smoothing.support * (1.0 + (MARGIN if settings.substeps > 1 else 0.0))
-        self._grid = Grid(Points.zeros(count, real))
+        self._grid = self._sharing_grid()
         self._lists = NeighbourSearch(self._grid)
         self._lists.set_reach(self.reach)
         self.offsets, self.neighbours = self._lists.offsets, self._lists.neighbours
-        self.search = Search(self.rows, self.solve, self.chunk_sums, least, smoothing.spacing)
+        self.search = Search(self.rows, self.phases, self.solve, self.chunk_sums, least, smoothing.spacing)
         self.forces = forces_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
         self.boundaries: list[Boundary] = []
@@ -185,8 +184,12 @@ class Fluid(System):
 
     @property
     def spare(self) -> np.ndarray:
-        """Memory of four numbers for each particle, which only a detection uses, too, (P, 4)."""
-        return self._grid.points.at
+        """Memory of four numbers for each particle that a solve uses from its first to its last iteration, (P, 4)."""
+        return self._solution[: 4 * len(self.rows)].reshape(-1, 4)
+
+    def detection_offsets(self) -> Offsets:
+        """Offsets of the particles in the same memory, for lists that are made before a solve."""
+        return Offsets(start=self._solution.view(np.int64)[: len(self.rows) + 1])
 
     @property
     def count(self) -> tuple[np.ndarray, int]:
@@ -234,6 +237,24 @@ class Fluid(System):
                 effect.record(p, self)
             p.launch(write_velocities, self.rows, self.particles, count=self.count)
 
+    def _share_memory(self) -> None:
+        """Let columns that are never in use at the same time have the same memory."""
+        rows, count = self.rows, len(self.rows)
+        # positions change while velocities do not, and the other way round
+        rows.bind(displacement=rows.v)
+        self._solution = np.zeros(4 * (count + 1), rows.precision)
+        names = "stiffness", "step", "direction", "multiplier"
+        rows.bind(**{name: self._solution[k * count : (k + 1) * count] for k, name in enumerate(names)})
+
+    def _sharing_grid(self) -> Grid:
+        """A grid in the memory of columns that begin anew after a detection; where particles were stays its own."""
+        rows, count = self.rows, len(self.rows)
+        grid = Grid(Points(rows.precision, at=rows.x))
+        grid.ordered.bind(index=rows.member, entry=rows.particle, w=rows.density)
+        words = rows.gradient.reshape(-1).view(np.uint32)
+        grid.moved.bind(entry=rows.particle, moved_entry=words[:count], moved_index=words[count : 2 * count])
+        return grid
+
     def _record_stiffness(self, p: Program) -> None:
         """A solve begins: the diagonal of its matrix, and no multipliers yet."""
         smoothing = self.model.smoothing
@@ -271,7 +292,8 @@ class Fluid(System):
     def _record_distances(self, p: Program) -> None:
         """A substep begins: take the positions of the solver, and see whether a particle has gone too far."""
         p.launch(copy_positions, self.rows, self.particles, count=self.count)
-        p.launch(farthest_of_part, self.rows, self.chunk_sums, self.solve, count=(self.solve.chunks, 0), grain=1)
+        records = self.rows, self._grid.ordered, self.chunk_sums, self.solve
+        p.launch(farthest_of_part, *records, count=(self.solve.chunks, 0), grain=1)
         allowed = (0.5 * MARGIN * self.model.smoothing.support) ** 2
         p.serial(check_distances, self.chunk_sums, self.solve, allowed)
 
@@ -281,8 +303,7 @@ class Fluid(System):
             p.launch(place_points, self.members, self.particles, self._grid.points, count=self.count)
             self._grid.record_build(p, self.count)
             self._lists.record_find(p)
-            records = self.rows, self.members, self.phases, self.particles, self._grid.ordered
-            p.launch(arrange, *records, count=self.count)
+            p.launch(arrange, self.rows, self.members, self.particles, self._grid.ordered, count=self.count)
             p.serial(count_detection, self.solve)
         for boundary in self.boundaries:
             boundary.record_find(p)

@@ -13,7 +13,7 @@ import numpy as np
 from shinari.collision.broad.neighbours import LITTLE
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
-from shinari.compute.scan import Offsets, Scan
+from shinari.compute.scan import Scan
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.encode import encode_shapes
 from shinari.shapes.kernels.mesh_distance import mesh_fields
@@ -124,7 +124,7 @@ class Walls:
         # the first ghosts are half a spacing behind a wall
         lists.reach[0] = smoothing.support - 0.5 * smoothing.spacing + MARGIN * smoothing.spacing
         count = len(fluid.model.particles)
-        self._marks, self._items = Offsets.zeros(count + 1, real), Items.zeros(count, real)
+        self._marks, self._items = fluid.detection_offsets(), Items.zeros(0, real)
         self._scan, self._planes = Scan(self._marks), Planes.zeros(0, real)
         self.clearances: Clearances = Clearances.zeros(count if walls.still.any() else 0, real)
         self._log, self._impulses = Log.zeros(1), Impulses.zeros(0)
@@ -154,6 +154,7 @@ class Walls:
             records = fluid.rows, walls, self._passes, self._marks, lists, fluid.solve
             p.launch(mark_chunk, *records, count=(lists.chunks, 0), grain=8)
             self._scan.record(p, fluid.count)
+            p.require(self._items, self._scan.total, "fluid: {count} particles near walls", spare=LITTLE)
             p.launch(list_item, self._items, self._marks, fluid.rows, count=fluid.count, grain=2048)
             p.serial(begin_lists, walls, lists, fluid.solve, self._marks)
             self._record_planes(p)
