@@ -18,7 +18,7 @@ from shinari.compute.scan import Offsets, Scan
 LITTLE = 0.0625
 
 
-# The points around a cell are filled up to a multiple of this with points that are far away: loops over them have no rest.
+# The points around a cell are filled up to a multiple of this with points far away: loops over them have no rest.
 BATCH = 32
 FAR = np.float32(np.inf)
 

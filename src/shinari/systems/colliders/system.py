@@ -126,7 +126,8 @@ class ColliderContacts(System):
                 features = mesh_features(meshes_of(shapes), precision)
                 self.mesh_elements = MeshElements(self.element_list, features, precision)
         # a particle that one collider has put on its surface stays there
-        self.in_one_pass = len(kinds) == 1 and self.element_list is None and self._spins is None and not is_mesh(kinds[0])
+        turns = self._spins is not None
+        self.in_one_pass = len(kinds) == 1 and self.element_list is None and not turns and not is_mesh(kinds[0])
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
 
     def _add(self, kernel: Kernel, contact_list: ContactList, *more: Record) -> None:

@@ -132,7 +132,7 @@ class Fluid(System):
         self._share_memory()
         self.members = Members(
             real,
-            particle=fluids.particles.astype(np.uint32),
+            particle=fluids.particles,
             phase=fluids.phases,
             pressure=state.system_arrays[PRESSURES],
             inverse_mass=model.inverse_masses[fluids.particles].astype(real),
