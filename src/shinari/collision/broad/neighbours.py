@@ -15,7 +15,7 @@ from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.scan import Offsets, Scan
 
 # Room of the lists beyond what they need, as a part of it: they are most of the memory of a fluid.
-LITTLE = 0.0625
+LITTLE = 0.03125
 
 
 # The points around a cell are filled up to a multiple of this with points far away: loops over them have no rest.

@@ -6,7 +6,7 @@ from shinari.collision.broad.grid import Points, SortedPoints
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.model.particles import Particles
-from shinari.systems.fluid.records import ChunkSums, FluidParticles, Members, Solve, chunk_of, difference
+from shinari.systems.fluid.records import ChunkSums, FluidParticles, MemberPlaces, Members, Solve, chunk_of, difference
 
 ZERO = np.float32(0.0)
 
@@ -59,14 +59,17 @@ def place_points(i, members: Members, particles: Particles, points: Points):
 
 
 @kernel
-def arrange(i, fluid: FluidParticles, members: Members, particles: Particles, ordered: SortedPoints):
+def arrange(
+    i, fluid: FluidParticles, members: Members, places: MemberPlaces, particles: Particles, ordered: SortedPoints
+):
     """Take over all that belongs to the member that has got this place in the grid."""
     m = members.active[ordered.index[i]]
     s, phase = members.particle[m], members.phase[m]
-    members.sorted_index[m] = i
+    if len(places) > 0:
+        places.row[m] = i
     fluid.member[i], fluid.particle[i], fluid.phase[i] = m, s, phase
-    fluid.inverse_mass[i] = members.inverse_mass[m]
     x = particles.x[s]
+    fluid.inverse_mass[i] = x[3]
     fluid.x[i] = x[0], x[1], x[2], fluid.x[i, 3]
 
 

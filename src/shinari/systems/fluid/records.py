@@ -13,6 +13,7 @@ __all__ = [
     "FluidParticles",
     "Impulses",
     "Log",
+    "MemberPlaces",
     "Members",
     "Neighbours",
     "Offsets",
@@ -50,11 +51,15 @@ class Members(Record):
 
     particle = Field(np.uint32, doc="particle in solver order")
     phase = Field(np.uint8, doc="fluid")
-    inverse_mass = Field(real, unit="1/kg", doc="while the particle is active")
     pressure = Field(real, unit="Pa", saved=True)
     density = Field(real, doc="relative density", saved=True)
     active = Field(np.uint32, doc="the active members, ascending, in the first rows")
-    sorted_index = Field(np.uint32, doc="row of `FluidParticles`")
+
+
+class MemberPlaces(Record):
+    """Where the active members stand, P rows, or none where nobody asks."""
+
+    row = Field(np.uint32, doc="row of `FluidParticles`")
 
 
 class Phases(Record):

@@ -26,7 +26,17 @@ from shinari.systems.fluid.gather import (
 )
 from shinari.systems.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.systems.fluid.pressure import clear_solve, densities, displacements, stiffnesses
-from shinari.systems.fluid.records import CHUNK, ChunkSums, FluidParticles, Members, Neighbours, Offsets, Phases, Solve
+from shinari.systems.fluid.records import (
+    CHUNK,
+    ChunkSums,
+    FluidParticles,
+    MemberPlaces,
+    Members,
+    Neighbours,
+    Offsets,
+    Phases,
+    Solve,
+)
 from shinari.systems.fluid.search import Search
 from shinari.systems.rigid.model import frames_of
 from shinari.systems.surface_contact.system import SurfaceContacts
@@ -89,6 +99,7 @@ class Fluid(System):
         h: Substep [s].
         rows: The active particles in the order of the grid.
         members: All particles.
+        places: Where they stand among the active ones, if something asks.
         offsets: Where the neighbours of each active particle start.
         neighbours: Their neighbours.
         solve: Where the solver is.
@@ -135,11 +146,10 @@ class Fluid(System):
             particle=fluids.particles,
             phase=fluids.phases,
             pressure=state.system_arrays[PRESSURES],
-            inverse_mass=model.inverse_masses[fluids.particles].astype(real),
             density=state.system_arrays[DENSITIES],
             active=np.zeros(count, np.uint32),
-            sorted_index=np.zeros(count, np.uint32),
         )
+        self.places: MemberPlaces = MemberPlaces.zeros(0)
         self.phases: Phases = Phases.zeros(len(fluids.materials), real)
         self.phases.floor[...] = [-np.inf if m.cohesive else 0.0 for m in fluids.materials]
         self.phases.scaled_compliance[...] = [m.compressibility * unit * moment**2 for m in fluids.materials]
@@ -170,6 +180,7 @@ class Fluid(System):
         self.grains = next((boundary for boundary in points if boundary.has_grains), None)
         self.boundaries += points
         if surfaces is not None and len(surfaces.who.triangles):
+            self.places.grow(len(self.model.particles))
             self.boundaries.append(Sheets(self, surfaces.who))
         self._measures: Program | None = None
 
@@ -247,12 +258,17 @@ class Fluid(System):
         rows.bind(**{name: self._solution[k * count : (k + 1) * count] for k, name in enumerate(names)})
 
     def _sharing_grid(self) -> Grid:
-        """A grid in the memory of columns that begin anew after a detection; where particles were stays its own."""
+        """A grid in the memory of columns that begin anew after a detection.
+
+        Where particles were is compared with where they are in later substeps of a step, if there are any.
+        """
         rows, count = self.rows, len(self.rows)
         grid = Grid(Points(rows.precision, at=rows.x))
         grid.ordered.bind(index=rows.member, entry=rows.particle, w=rows.density)
         words = rows.gradient.reshape(-1).view(np.uint32)
         grid.moved.bind(entry=rows.particle, moved_entry=words[:count], moved_index=words[count : 2 * count])
+        if self.settings.substeps == 1:
+            grid.ordered.bind(x=rows.stiffness, y=rows.step, z=rows.direction)
         return grid
 
     def _record_stiffness(self, p: Program) -> None:
@@ -290,7 +306,12 @@ class Fluid(System):
         p.launch(displacements(smoothing.kernel_id), *self.records, *scales, count=self.count)
 
     def _record_distances(self, p: Program) -> None:
-        """A substep begins: take the positions of the solver, and see whether a particle has gone too far."""
+        """A substep begins: take the positions of the solver, and see whether a particle has gone too far.
+
+        In the only substep of a step all lists are made anew.
+        """
+        if self.settings.substeps == 1:
+            return
         p.launch(copy_positions, self.rows, self.particles, count=self.count)
         records = self.rows, self._grid.ordered, self.chunk_sums, self.solve
         p.launch(farthest_of_part, *records, count=(self.solve.chunks, 0), grain=1)
@@ -303,7 +324,8 @@ class Fluid(System):
             p.launch(place_points, self.members, self.particles, self._grid.points, count=self.count)
             self._grid.record_build(p, self.count)
             self._lists.record_find(p)
-            p.launch(arrange, self.rows, self.members, self.particles, self._grid.ordered, count=self.count)
+            records = self.rows, self.members, self.places, self.particles, self._grid.ordered
+            p.launch(arrange, *records, count=self.count)
             p.serial(count_detection, self.solve)
         for boundary in self.boundaries:
             boundary.record_find(p)
