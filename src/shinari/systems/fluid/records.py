@@ -77,6 +77,7 @@ class Solve(Record):
     stale = Field(np.int64, doc="whether the neighbours have to be found anew")
     moving = Field(np.int64, doc="whether a substep has begun: predicted positions are known")
     detections = Field(np.int64, doc="how often they were found")
+    moved = Field(np.int64, doc="whether particles have moved since their densities were summed up")
     done = Field(np.int64, doc="whether the density is as wanted")
     first = Field(np.int64, doc="whether the next direction is the first of a solve")
     size = Field(np.float64, doc="z D z of the last iteration")

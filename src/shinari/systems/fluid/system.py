@@ -272,18 +272,21 @@ class Fluid(System):
         return grid
 
     def _record_stiffness(self, p: Program) -> None:
-        """A solve begins: the diagonal of its matrix, and no multipliers yet."""
+        """A solve begins: the diagonal of its matrix, densities, and no multipliers yet."""
         smoothing = self.model.smoothing
         p.launch(clear_solve, self.rows, 0.0, count=self.count)
         for boundary in self.boundaries:
             boundary.record_gather(p, True)
-        scales = self.inverse2, smoothing.slope_scale
+        scales = self.inverse2, smoothing.slope_scale, smoothing.weight_scale
         p.launch(stiffnesses(smoothing.kernel_id), *self.records, *scales, count=self.count)
         self.search.record_begin(p)
+        p.copy(int(len(self.forces) > 0), (self.solve.moved, 0))
 
     def _record_iteration(self, p: Program) -> None:
         """One iteration."""
-        self._record_density(p)
+        with p.when((self.solve.moved, 0)):
+            self._record_density(p)
+        p.copy(1, (self.solve.moved, 0))
         self.search.record_direction(p)
         self._record_displacement(p)
         for boundary in self.boundaries:
