@@ -268,11 +268,26 @@ def poured(monkeypatch, module: Any, name: str, value: float, boundary: str) -> 
     return sim.state.copy(), sim.forces(tank)
 
 
-def test_lists_with_too_few_slots_are_made_again(monkeypatch):
-    """Particles in the corners of the tank and at the ball see more planes than there are slots at first."""
-    few, many = (poured(monkeypatch, walls, "SLOTS", slots, "walls") for slots in (1, 12))
-    assert few[0] == many[0]
-    assert np.array_equal(few[1], many[1])
+def test_planes_of_items_stand_one_after_the_other():
+    """Particles in the corners of the tank and at the ball see more planes than others, and none of them is lost."""
+    scene = sn.Scene()
+    scene.add_fluid(lattice(5, 4, 5), spacing=SPACING)
+    scene.add_collider(sn.Box((0.1, 0.16, 0.1), inside=True), position=(0.0, 0.04, 0.0))
+    scene.add_collider(sn.Sphere(0.02))
+    sim = sn.Simulation(scene, dt=1 / 120, substeps=2, threads=1)
+    sim.step(3)
+    fluid = sim._bound.get(Fluid)
+    assert fluid is not None
+    known: Any = fluid.boundaries[0]
+    number, room = int(known._lists.items[0]), int(known._lists.room[0])
+    first, count = known._items.first[:number].astype(int), known._items.count[:number].astype(int)
+    assert (first + count <= np.append(first[1:], room)).all()
+    assert room <= len(known._planes)
+    assert count.min() < 3 <= count.max()
+    # no two planes of a particle are the same
+    for at, planes in zip(first, count, strict=True):
+        rows = np.column_stack([known._planes.solid[at : at + planes], known._planes.plane[at : at + planes, :4]])
+        assert len(np.unique(rows, axis=0)) == planes
 
 
 @pytest.mark.parametrize(("module", "boundary"), [(walls, "walls"), (boundary_points, "particles")])

@@ -30,6 +30,7 @@ class System:
             80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
         solves_contacts: Whether it solves contacts, in passes over those of all systems.
         repeated: Whether it solves something else anew in each pass.
+        in_one_pass: Whether one pass leaves nothing to its next one, when no other system moves particles in between.
         tells_moved: Whether it notes the particles that its contacts move noticeably, and takes in a local pass only
             the contacts of these; see `shinari.model.contact_passes`.
         advice: How its time can be reduced, for `sim.profile()`.
@@ -40,6 +41,7 @@ class System:
     solves_contacts = False
     repeated = False
     tells_moved = False
+    in_one_pass = False
     advice = ""
     on_device = False
 

@@ -373,6 +373,7 @@ class Grid:
         points: The points as given.
         ordered: The points in the order of the cells.
         cells: The table.
+        moved: What the sort needs for itself.
         levels: Sizes of cells and tables.
         extent: Number and bounds of the points.
     """
@@ -382,9 +383,11 @@ class Grid:
         self.points, self.ordered = points, SortedPoints.zeros(count, precision)
         self.levels, self.extent = Levels.zeros(levels, precision), Extent.zeros(1, precision)
         self.levels.reach[...] = 1.0
-        self.cells = Cells.zeros(max(FEWEST_ENTRIES, ENTRIES * count) * 3 // 2 + 1, precision)
-        self._moved = Moved.zeros(count, precision)
-        self._chunks, self._edges = Chunks.zeros(MOST_CHUNKS, precision), Edges.zeros(BUCKETS + 1, precision)
+        self.cells, self.moved = Cells.zeros(FEWEST_ENTRIES, precision), Moved.zeros(count, precision)
+        # the entries of the points as given are not asked for any more when those of the sorted ones are written
+        self.moved.bind(entry=self.ordered.entry)
+        chunks = min(max(count // CHUNK, 1), MOST_CHUNKS)
+        self._chunks, self._edges = Chunks.zeros(chunks, precision), Edges.zeros(BUCKETS + 1, precision)
 
     def record_build(self, p: Program, count: Cell) -> None:
         """Record the sort of the first `count` points. The run stops where they are spread too far: see `check`."""
@@ -400,10 +403,10 @@ class Grid:
         p.serial(lay_out, extent, levels, FEWEST_ENTRIES, ENTRIES)
         p.stop_if((extent.lost, 0))
         p.require(self.cells, (extent.room, 0))
-        p.launch(number_points, points, self._moved, chunks, extent, levels, count=each, grain=1)
+        p.launch(number_points, points, self.moved, chunks, extent, levels, count=each, grain=1)
         p.serial(join_histograms, chunks, self._edges, extent)
-        p.launch(fill_buckets, self._moved, chunks, extent, count=each, grain=1)
-        p.launch(sort_bucket, points, self._moved, self._edges, extent, self.cells, self.ordered, count=BUCKETS)
+        p.launch(fill_buckets, self.moved, chunks, extent, count=each, grain=1)
+        p.launch(sort_bucket, points, self.moved, self._edges, extent, self.cells, self.ordered, count=BUCKETS)
 
     def check(self) -> None:
         """Raise an error if the last sort could not number the cells.

@@ -10,12 +10,26 @@ from numpy.typing import NDArray
 
 from shinari.collision.broad.grid import Cells, Grid, ImmediateGrid, Levels, SortedPoints
 from shinari.collision.broad.neighbourhood import ROOM, find_ranges, gather
-from shinari.compute import Field, Program, Record, kernel, real, scratch
+from shinari.compute import Field, Program, Record, function, kernel, real, scratch
 from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.scan import Offsets, Scan
 
 # Room of the lists beyond what they need, as a part of it: they are most of the memory of a fluid.
-LITTLE = 0.0625
+LITTLE = 0.03125
+
+
+# The points around a cell are filled up to a multiple of this with points far away: loops over them have no rest.
+BATCH = 32
+FAR = np.float32(np.inf)
+
+
+@function(fastmath=AS_WRITTEN)
+def pad(total, near_x):
+    """Fill up to a multiple of BATCH; returns how many points there are then."""
+    full = (total + BATCH - 1) & -BATCH
+    for k in range(total, full):
+        near_x[k] = FAR
+    return full
 
 
 class Neighbours(Record):
@@ -43,11 +57,12 @@ def count_neighbours(e, ordered: SortedPoints, cells: Cells, levels: Levels, rea
     fits = total <= ROOM
     if fits:
         gather(ordered, ranges, n, near_x, near_y, near_z, places)
+        total = pad(total, near_x)
     for a in range(first, last):
         x, y, z = ordered.x[a], ordered.y[a], ordered.z[a]
         found = np.int32(-1)
         if fits:
-            for k in range(total):
+            for k in range(total & -BATCH):
                 dx, dy, dz = x - near_x[k], y - near_y[k], z - near_z[k]
                 found += np.int32(dx * dx + dy * dy + dz * dz < squared)
         else:
@@ -75,16 +90,17 @@ def fill_neighbours(
     fits = total <= ROOM
     if fits:
         gather(ordered, ranges, n, near_x, near_y, near_z, places)
+        total = pad(total, near_x)
     for a in range(first, last):
         x, y, z = ordered.x[a], ordered.y[a], ordered.z[a]
         at = offsets.start[a]
         if fits:
-            for k in range(total):
+            for k in range(total & -BATCH):
                 dx, dy, dz = x - near_x[k], y - near_y[k], z - near_z[k]
                 close[k] = dx * dx + dy * dy + dz * dz < squared
             # write always, keep what is close: no branch to guess
             found = 0
-            for k in range(total):
+            for k in range(total & -BATCH):
                 hits[found] = k
                 found += np.int64(close[k])
             # the point itself is among them, where its own place would stand: what follows moves up by one

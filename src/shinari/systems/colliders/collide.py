@@ -44,6 +44,12 @@ def place(x, i):
 
 
 @steady
+def surface_of(contact_particles, i):
+    """Friction, static friction, restitution and compliance of a particle."""
+    return contact_particles.surface[contact_particles.object_index[i]]
+
+
+@steady
 def previous_position(x, predicted, velocities, h, i):
     """Where a particle was when the substep began."""
     return (
@@ -232,7 +238,7 @@ def project_particles() -> Kernel:
             pose = poses.after[row + k]
             a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
             b = to_local(pose, place(particles.x, i))
-            law = combined_surface(contact_particles.surface[i], colliders.surface[k])
+            law = combined_surface(surface_of(contact_particles, i), colliders.surface[k])
             touches, correction, silent, n, normal_correction, friction_correction, gap = respond_to_solid(
                 colliders.kind[k],
                 colliders.size[k],
@@ -320,7 +326,7 @@ def bounce_particle(
     row = np.int64(particles.origin_index[i]) * len(colliders)
     for m in range(items.first[p], items.end[p]):
         k = np.int64(contacts.solid[m])
-        law = combined_surface(contact_particles.surface[i], colliders.surface[k])
+        law = combined_surface(surface_of(contact_particles, i), colliders.surface[k])
         if contacts.normal_correction[m] <= ZERO or law[2] <= ZERO:
             continue
         here = place(particles.x, i)

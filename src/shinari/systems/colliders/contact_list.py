@@ -12,6 +12,8 @@ from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ZERO
 from shinari.systems.colliders.records import Colours, Contacts, Counts, Elements, Items, Marks
 
+# Room of the list beyond what it needs, as a part of it: where many particles lie against a wall it is long.
+LITTLE = 0.125
 WORD = 64
 ONE_BIT = np.uint64(1)
 NO_BIT = np.uint64(0)
@@ -22,7 +24,7 @@ class ContactList:
     """Contacts of items with colliders, compact, colour after colour.
 
     Attributes:
-        elements: Particles of all items.
+        elements: Particles of all items; none in a list of particles.
         marks: Bits of the colliders near each item; a detection writes them.
         words: Words of bits for each item.
         items: Items that are near a collider.
@@ -32,25 +34,26 @@ class ContactList:
         colours: Where each colour starts.
     """
 
-    def __init__(self, elements: np.ndarray, colours: np.ndarray, colliders: int, precision: type) -> None:
+    def __init__(self, elements: np.ndarray | None, colours: np.ndarray, colliders: int, precision: type) -> None:
         """Make an empty list.
 
         Args:
-            elements: Particles of each item, (I, 3) uint32.
+            elements: Particles of each item, (I, 3) uint32; None where the items are the particles.
             colours: Where each colour starts among the items, (C + 1,).
             colliders: Number of colliders.
             precision: Floating point type.
         """
-        self._is_particles = bool((elements[:, 0] == elements[:, 2]).all())
-        self.elements, self.words = Elements(points=elements), -(-colliders // WORD)
-        self.marks = Marks.zeros(len(elements) * self.words)
+        self._is_particles, self._count = elements is None, int(colours[-1])
+        self.elements = Elements(points=np.zeros((0, 3), np.uint32) if elements is None else elements)
+        self.words = -(-colliders // WORD)
+        self.marks = Marks.zeros(self._count * self.words)
         self.items, self.contacts, self._old, self._kept = (
             Items.zeros(0),
             *(Contacts.zeros(0, precision) for _ in range(3)),
         )
         self.counts, self.colours = Counts.zeros(1), Colours.zeros(len(colours))
         self.colours.whole[...] = colours
-        self.starts, self._rows = Offsets.zeros(len(elements) + 1), Offsets.zeros(len(elements) + 1)
+        self.starts, self._rows = Offsets.zeros(self._count + 1), Offsets.zeros(self._count + 1)
         self._scans = Scan(self.starts), Scan(self._rows)
 
     def record_forget(self, p: Program) -> None:
@@ -62,7 +65,7 @@ class ContactList:
 
     def record_renew(self, p: Program) -> None:
         """Make the list from the marks; contacts that were in it keep their state."""
-        counts, count = self.counts, len(self.elements)
+        counts, count = self.counts, self._count
         p.copy((counts.contacts, 0), (counts.old, 0))
         p.require(self._old, (counts.old, 0))
         p.launch(set_aside, self.contacts, self._old, count=(counts.old, 0))
@@ -71,8 +74,8 @@ class ContactList:
             scan.record(p, count)
         p.copy(self._scans[0].total, (counts.contacts, 0))
         p.copy(self._scans[1].total, (counts.items, 0))
-        p.require(self.contacts, (counts.contacts, 0))
-        p.require(self.items, (counts.items, 0))
+        p.require(self.contacts, (counts.contacts, 0), spare=LITTLE)
+        p.require(self.items, (counts.items, 0), spare=LITTLE)
         lists = self.elements, self.items, self.contacts
         p.launch(fill_lists, self.marks, self.starts, self._rows, *lists, self.words, count=count)
         p.launch(carry_over, self._old, self.contacts, self.starts, count=(counts.old, 0))
@@ -98,11 +101,11 @@ class ContactList:
 
     def _pushed(self, contacts: Contacts, count: int) -> ContactImpulses:
         on = np.flatnonzero((contacts.impulse[:count] != 0.0).any(axis=1))
-        particles = self.elements.points[contacts.item[on]][:, [0, 1, 2, 0]]
         weights = np.zeros((len(on), 4))
         if self._is_particles:
-            weights[:, 0] = 1.0
+            weights[:, 0], particles = 1.0, np.repeat(contacts.item[on, None], 4, axis=1)
         else:
+            particles = self.elements.points[contacts.item[on]][:, [0, 1, 2, 0]]
             weights[:, :3] = contacts.weights[on]
         normals = contacts.normal[on].astype(np.float64)
         return ContactImpulses(particles, weights, contacts.solid[on].astype(np.int64), normals, contacts.impulse[on])
@@ -144,7 +147,11 @@ def fill_lists(
     if end == m:
         return
     row = rows.start[i]
-    items.item[row], items.points[row] = i, elements.points[i]
+    items.item[row] = i
+    if len(elements) > 0:
+        items.points[row] = elements.points[i]
+    else:
+        items.points[row] = i, i, i
     items.first[row], items.end[row] = m, end
     for w in range(words):
         rest, k = marks.word[i * words + w], w * WORD

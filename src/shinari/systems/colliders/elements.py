@@ -37,6 +37,7 @@ from shinari.systems.colliders.collide import (
     record,
     remember,
     response,
+    surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
@@ -250,7 +251,7 @@ def project_elements() -> Kernel:
             if is_mesh(colliders.kind[k]) or is_far(contacts, m, far, clock.first[0] != 0):
                 continue
             pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
-            law = combined_surface(contact_particles.surface[i[0]], colliders.surface[k])
+            law = combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k])
             for again in range(ROUNDS):
                 ends, begins = local_path(poses.before[row + k], pose, particles, i, h)
                 largest_displacement = (
@@ -427,7 +428,7 @@ def bounce_element(
     row = np.int64(particles.origin_index[i[0]]) * len(colliders)
     for m in range(items.first[p], items.end[p]):
         k = np.int64(contacts.solid[m])
-        law = combined_surface(contact_particles.surface[i[0]], colliders.surface[k])
+        law = combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k])
         b = contacts.weights[m]
         share = vertex_weights(b, i)
         w = inverse_mass_at(x, i, share)

@@ -24,7 +24,7 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, neg, norm, reciprocal, scale
 from shinari.model.particles import Clock, Particles
 from shinari.shapes.kernels.all_distances import is_mesh, is_solid_mesh, mesh_distance
 from shinari.shapes.kernels.mesh_distance import MeshFields
-from shinari.systems.colliders.collide import TWO, contact_change, place, previous_position, record
+from shinari.systems.colliders.collide import TWO, contact_change, place, previous_position, record, surface_of
 from shinari.systems.colliders.contact_list import ContactList
 from shinari.systems.colliders.elements import (
     AT_VERTEX,
@@ -306,7 +306,7 @@ def project_pairs(
             )
             start = to_local(before, blend(weights, starts[0], starts[1], starts[2]))
             first = dot(n, sub(start, y))
-            law = combined_surface(contact_particles.surface[i[0]], colliders.surface[k])
+            law = combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k])
             correction, silent, normal_correction, friction_correction = contact_change(
                 n, (depth, max(reach - first, ZERO)), sub(end, start), w, law, (old, pairs.friction_correction[r]),
                 (rate * rate, h * speed),

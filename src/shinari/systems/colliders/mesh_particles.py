@@ -25,6 +25,7 @@ from shinari.systems.colliders.collide import (
     record,
     remember,
     response,
+    surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
@@ -73,7 +74,7 @@ def project_mesh_particle(
         a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
         b = to_local(pose, place(particles.x, i))
         old = contacts.normal_correction[m], rotate_vector_back(pose, contacts.friction_correction[m])
-        law = combined_surface(contact_particles.surface[i], colliders.surface[k])
+        law = combined_surface(surface_of(contact_particles, i), colliders.surface[k])
         limits = rate * rate, h * speed
         step, n, value = sub(b, looks.at[m]), looks.normal[m], looks.distance[m]
         if looks.known[m] and norm(step) <= STILL * radius:

@@ -37,13 +37,13 @@ class Ignored(Record):
     passes = Field(np.bool_)
 
 
-class ContactParticles(Record):
-    """Particles as the contacts see them, N rows."""
+class ContactParticles(Record, ragged=True):
+    """Particles as the contacts see them, N rows; the surface is that of each object."""
 
     radius = Field(real, unit="m", doc="distance to keep")
     object_index = Field(np.uint16, doc="object that the particle belongs to")
     surface = Field(real, 4, doc="friction, static friction, restitution, compliance [m/N]")
-    start_velocity = Field(real, 3, unit="m/s", doc="velocity at the start of the substep")
+    start_velocity = Field(real, 3, unit="m/s", doc="at the start of the substep; none where nothing bounces")
     detected_position = Field(real, 3, unit="m", doc="position at the last detection")
     margin = Field(real, unit="m", doc="distance that the particle may go before the next detection")
     travelled = Field(

@@ -30,6 +30,7 @@ from shinari.systems.colliders.collide import (
     record,
     remember,
     response,
+    surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
@@ -116,7 +117,7 @@ def project_turning_particles(meshes: bool) -> Kernel:
             before, after = poses.before[row + k], poses.after[row + k]
             start = previous_position(particles.x, particles.predicted, particles.v, h, i)
             a, b = to_local(before, start), to_local(after, place(particles.x, i))
-            law = combined_surface(contact_particles.surface[i], colliders.surface[k])
+            law = combined_surface(surface_of(contact_particles, i), colliders.surface[k])
             smooth = ZERO * law[0], ZERO * law[1], law[2], law[3]
             held, resisted = contacts.friction_correction[m], contacts.rolling_correction[m]
             touches, correction, silent, n, push, hold, gap = respond_to_solid(

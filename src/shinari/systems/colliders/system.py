@@ -93,13 +93,17 @@ class ColliderContacts(System):
         self._motion = Motion.zeros((settings.substeps + 1) * len(colliders))
         self._tabulate(0, *_given_poses(colliders))
         self._contact_particles = ContactParticles.zeros(count, precision)
-        self._contact_particles.bind(radius=model.radii, object_index=model.owners, moved_in=bound.moved_in)
-        self._contact_particles.surface[...] = model.surfaces[model.owners]
         self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // CHUNK))
         self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
+        self._contact_particles.bind(
+            radius=model.radii,
+            object_index=model.owners,
+            moved_in=bound.moved_in,
+            surface=np.ascontiguousarray(model.surfaces, precision),
+            start_velocity=np.zeros((count if self._bounces else 0, 3), precision),
+        )
         self._weight = float(np.linalg.norm(model.gravity))
-        points = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
-        self.particle_list = ContactList(points, np.array([0, count]), len(colliders), precision)
+        self.particle_list = ContactList(None, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
         self._spins: Spins | None = spins_of(scene, model, state)
         self.looks = Looks.zeros(0, precision)
@@ -121,6 +125,9 @@ class ColliderContacts(System):
             if len(self.fields) > 0:
                 features = mesh_features(meshes_of(shapes), precision)
                 self.mesh_elements = MeshElements(self.element_list, features, precision)
+        # a particle that one collider has put on its surface stays there
+        turns = self._spins is not None
+        self.in_one_pass = len(kinds) == 1 and self.element_list is None and not turns and not is_mesh(kinds[0])
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
 
     def _add(self, kernel: Kernel, contact_list: ContactList, *more: Record) -> None:

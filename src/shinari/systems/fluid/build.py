@@ -36,7 +36,7 @@ def build_fluid(scene: Contents, slots: np.ndarray, real: type) -> "FluidModel |
     sampling = objects[0][1].sampling
     assert sampling is not None
     return FluidModel(
-        particles=np.concatenate([slots[starts[k] : starts[k + 1]] for k, _ in objects]).astype(np.int64),
+        particles=np.concatenate([slots[starts[k] : starts[k + 1]] for k, _ in objects]).astype(np.uint32),
         phases=np.repeat(np.arange(len(objects)), [len(obj.positions) for _, obj in objects]).astype(np.uint8),
         objects=tuple(k for k, _ in objects),
         materials=tuple(obj.material for _, obj in objects),  # type: ignore[misc]

@@ -6,7 +6,7 @@ from shinari.collision.broad.grid import Points, SortedPoints
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.model.particles import Particles
-from shinari.systems.fluid.records import ChunkSums, FluidParticles, Members, Phases, Solve, chunk_of, difference
+from shinari.systems.fluid.records import ChunkSums, FluidParticles, MemberPlaces, Members, Solve, chunk_of, difference
 
 ZERO = np.float32(0.0)
 
@@ -59,26 +59,27 @@ def place_points(i, members: Members, particles: Particles, points: Points):
 
 
 @kernel
-def arrange(i, fluid: FluidParticles, members: Members, phases: Phases, particles: Particles, ordered: SortedPoints):
+def arrange(
+    i, fluid: FluidParticles, members: Members, places: MemberPlaces, particles: Particles, ordered: SortedPoints
+):
     """Take over all that belongs to the member that has got this place in the grid."""
     m = members.active[ordered.index[i]]
     s, phase = members.particle[m], members.phase[m]
-    members.sorted_index[m] = i
+    if len(places) > 0:
+        places.row[m] = i
     fluid.member[i], fluid.particle[i], fluid.phase[i] = m, s, phase
-    fluid.inverse_mass[i] = members.inverse_mass[m]
-    fluid.floor[i], fluid.scaled_compliance[i] = phases.floor[phase], phases.scaled_compliance[phase]
     x = particles.x[s]
+    fluid.inverse_mass[i] = x[3]
     fluid.x[i] = x[0], x[1], x[2], fluid.x[i, 3]
-    fluid.found_at[i] = x[0], x[1], x[2]
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def farthest_of_part(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve):
+def farthest_of_part(c, fluid: FluidParticles, ordered: SortedPoints, chunk_sums: ChunkSums, solve: Solve):
     """Square of the longest displacement since the last detection [m^2]."""
     most = 0.0
     begin, end = chunk_of(c, solve.count[0])
     for i in range(begin, end):
-        _, square = difference(fluid.x[i], fluid.found_at[i])
+        _, square = difference(fluid.x[i], (ordered.x[i], ordered.y[i], ordered.z[i]))
         # what is no number counts as far
         most = np.float64(square) if not square <= most else most
     chunk_sums.sum[c, 0] = most

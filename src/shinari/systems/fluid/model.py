@@ -26,7 +26,7 @@ class FluidModel(SystemModel):
     """All fluids of a scene; P particles.
 
     Attributes:
-        particles: Particles of the fluids in solver order, (P,) int64, one fluid after the other.
+        particles: Particles of the fluids in solver order, (P,) uint32, one fluid after the other.
         phases: Fluid of each, (P,) uint8.
         objects: Number of the object of each fluid.
         materials: Material of each fluid.
@@ -92,7 +92,7 @@ class FluidModel(SystemModel):
         return replace(self, materials=tuple(fluids))  # type: ignore[arg-type]
 
     def inactive(self, state: "State") -> np.ndarray:
-        """Particles that wait in an emitter, or that a sink has taken, in solver order, (K,) int64."""
+        """Particles that wait in an emitter, or that a sink has taken, in solver order, (K,) uint32."""
         return self.particles[~state.system_arrays[ACTIVE]]
 
     def energy(self, model: "Model", state: "State", h: float) -> tuple[float, float, float]:

@@ -44,28 +44,35 @@ def densities(smoothing: int) -> Kernel:
 def clear_solve(i, fluid: FluidParticles, zero: real):
     """A solve begins: no multipliers, nothing from solids."""
     fluid.gradient[i] = zero, zero, zero
+    fluid.density[i] = zero
     fluid.stiffness[i] = zero
     fluid.multiplier[i] = zero
 
 
 @once
 def stiffnesses(smoothing: int) -> Kernel:
-    """Kernel that adds sum_k w_k |grad_k C_i|^2 over a particle and its neighbours to what solids have put there."""
+    """Kernel that adds sum_k w_k |grad_k C_i|^2 over a particle and its neighbours to what solids have put there.
+
+    And their densities, which the first iteration need not sum up again.
+    """
 
     @kernel
     def add_stiffness(
-        i, fluid: FluidParticles, neighbours: Neighbours, offsets: Offsets, inverse2: real, slope_scale: real
-    ):
+        i, fluid: FluidParticles, neighbours: Neighbours, offsets: Offsets, inverse2: real, slope_scale: real,
+        weight_scale: real
+    ):  # fmt: skip
         p, g = fluid.x[i], fluid.gradient[i]
-        others = inverse2 * ZERO
+        others, total = inverse2 * ZERO, weight(smoothing, inverse2 * ZERO)
         for k in range(offsets.start[i], offsets.start[i + 1]):
             j = neighbours.place[k]
             d, r2 = difference(p, fluid.x[j])
+            total += weight(smoothing, r2 * inverse2)
             s = slope_scale * slope(smoothing, r2 * inverse2)
             g = g[0] + s * d[0], g[1] + s * d[1], g[2] + s * d[2]
             others += fluid.inverse_mass[j] * (s * s) * r2
         own = fluid.inverse_mass[i] * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
         fluid.stiffness[i] += others + own
+        fluid.density[i] += total * weight_scale
 
     return add_stiffness
 

@@ -13,6 +13,7 @@ __all__ = [
     "FluidParticles",
     "Impulses",
     "Log",
+    "MemberPlaces",
     "Members",
     "Neighbours",
     "Offsets",
@@ -33,7 +34,6 @@ class FluidParticles(Record):
     x = Field(real, 4, unit="m, kg m^2", doc="position relative to the origin of the fluids, change of the multiplier")
     v = Field(real, 3, unit="m/s", doc="velocity, while velocities are changed")
     displacement = Field(real, 3, unit="m", doc="while positions are changed: the same memory as the velocity")
-    found_at = Field(real, 3, unit="m", doc="position at the last detection")
     gradient = Field(real, 3, unit="1/m", doc="gradient of the density in x by solids")
     density = Field(real, doc="relative density")
     stiffness = Field(real, unit="1/(kg m^2)", doc="diagonal of the matrix: sum of w |grad C|^2")
@@ -41,8 +41,6 @@ class FluidParticles(Record):
     step = Field(real, unit="kg m^2", doc="change of the multiplier that each row alone would make")
     direction = Field(real, unit="kg m^2", doc="direction of the search")
     inverse_mass = Field(real, unit="1/kg")
-    scaled_compliance = Field(real, unit="1/(kg m^2)", doc="compliance over h^2")
-    floor = Field(real, unit="kg m^2", doc="least multiplier: 0, or minus infinity where pressures may be negative")
     phase = Field(np.uint8, doc="fluid")
     particle = Field(np.uint32, doc="particle in solver order")
     member = Field(np.uint32, doc="row of `Members`")
@@ -53,18 +51,22 @@ class Members(Record):
 
     particle = Field(np.uint32, doc="particle in solver order")
     phase = Field(np.uint8, doc="fluid")
-    inverse_mass = Field(real, unit="1/kg", doc="while the particle is active")
     pressure = Field(real, unit="Pa", saved=True)
     density = Field(real, doc="relative density", saved=True)
     active = Field(np.uint32, doc="the active members, ascending, in the first rows")
-    sorted_index = Field(np.uint32, doc="row of `FluidParticles`")
+
+
+class MemberPlaces(Record):
+    """Where the active members stand, P rows, or none where nobody asks."""
+
+    row = Field(np.uint32, doc="row of `FluidParticles`")
 
 
 class Phases(Record):
     """The fluids."""
 
-    floor = Field(real, unit="kg m^2")
-    scaled_compliance = Field(real, unit="1/(kg m^2)")
+    floor = Field(real, unit="kg m^2", doc="least multiplier: 0, or minus infinity where pressures may be negative")
+    scaled_compliance = Field(real, unit="1/(kg m^2)", doc="compliance over h^2")
 
 
 class Solve(Record):
@@ -75,6 +77,7 @@ class Solve(Record):
     stale = Field(np.int64, doc="whether the neighbours have to be found anew")
     moving = Field(np.int64, doc="whether a substep has begun: predicted positions are known")
     detections = Field(np.int64, doc="how often they were found")
+    moved = Field(np.int64, doc="whether particles have moved since their densities were summed up")
     done = Field(np.int64, doc="whether the density is as wanted")
     first = Field(np.int64, doc="whether the next direction is the first of a solve")
     size = Field(np.float64, doc="z D z of the last iteration")

@@ -18,7 +18,7 @@ import numpy as np
 
 from shinari.compute import Program, convert, kernel, real
 from shinari.model.particles import Particles
-from shinari.systems.fluid.records import ChunkSums, FluidParticles, Solve, chunk_of
+from shinari.systems.fluid.records import ChunkSums, FluidParticles, Phases, Solve, chunk_of
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 # The first step of a solve, as part of that of each row alone: alone, a longer one overshoots what is as short as the
@@ -31,7 +31,7 @@ TOLERATED = 0.01
 
 
 @kernel(mixed=True)
-def step_alone(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve, least: real):
+def step_alone(c, fluid: FluidParticles, phases: Phases, chunk_sums: ChunkSums, solve: Solve, least: real):
     """Steps z of each row alone; the sums of z D z, z D (z - z_before), and of C where it is positive.
 
     `least` is added to the stiffness of each row.
@@ -40,9 +40,11 @@ def step_alone(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve, le
     begin, end = chunk_of(c, solve.count[0])
     first = solve.first[0] != 0
     for i in range(begin, end):
-        bottom = fluid.stiffness[i] + fluid.scaled_compliance[i] + least
-        error = fluid.density[i] - ONE - fluid.scaled_compliance[i] * fluid.multiplier[i]
-        z = max(error / bottom, fluid.floor[i] - fluid.multiplier[i])
+        phase = fluid.phase[i]
+        floor, compliance = phases.floor[phase], phases.scaled_compliance[phase]
+        bottom = fluid.stiffness[i] + compliance + least
+        error = fluid.density[i] - ONE - compliance * fluid.multiplier[i]
+        z = max(error / bottom, floor - fluid.multiplier[i])
         before = least * ZERO if first else fluid.step[i]
         size += np.float64(bottom * z * z)
         turned += np.float64(bottom * z * (z - before))
@@ -65,7 +67,7 @@ def find_beta(_, chunk_sums: ChunkSums, solve: Solve):
 
 
 @kernel(mixed=True)
-def find_direction(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve, least: real):
+def find_direction(c, fluid: FluidParticles, phases: Phases, chunk_sums: ChunkSums, solve: Solve, least: real):
     """The directions become p = max(z + beta p, floor - L), in the last column of x too; the sum of z D p."""
     slope = 0.0
     beta = convert(solve.beta[0], least)
@@ -73,15 +75,16 @@ def find_direction(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve
     for i in range(begin, end):
         z = fluid.step[i]
         along = least * ZERO if beta == ZERO else beta * fluid.direction[i]
-        p = max(z + along, fluid.floor[i] - fluid.multiplier[i])
+        phase = fluid.phase[i]
+        p = max(z + along, phases.floor[phase] - fluid.multiplier[i])
         fluid.direction[i] = p
         fluid.x[i, 3] = p
-        slope += np.float64((fluid.stiffness[i] + fluid.scaled_compliance[i] + least) * z * p)
+        slope += np.float64((fluid.stiffness[i] + phases.scaled_compliance[phase] + least) * z * p)
     chunk_sums.sum[c, 2] = slope
 
 
 @kernel(mixed=True)
-def measure_direction(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: Solve):
+def measure_direction(c, fluid: FluidParticles, phases: Phases, chunk_sums: ChunkSums, solve: Solve):
     """Of each part p A p, and the square of the longest displacement by the direction."""
     product, farthest = 0.0, 0.0
     begin, end = chunk_of(c, solve.count[0])
@@ -89,7 +92,7 @@ def measure_direction(c, fluid: FluidParticles, chunk_sums: ChunkSums, solve: So
         p, u = fluid.direction[i], fluid.displacement[i]
         w = fluid.inverse_mass[i] if fluid.inverse_mass[i] > ZERO else ONE
         square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2]
-        product += np.float64(square / w + fluid.scaled_compliance[i] * p * p)
+        product += np.float64(square / w + phases.scaled_compliance[fluid.phase[i]] * p * p)
         farthest = max(farthest, np.float64(square))
     chunk_sums.sum[c, 0] = product
     chunk_sums.sum[c, 1] = farthest
@@ -135,9 +138,15 @@ class Search:
     """Directions of the density solve of one simulation."""
 
     def __init__(
-        self, fluid: FluidParticles, solve: Solve, chunk_sums: ChunkSums, least: float, spacing: float
+        self,
+        fluid: FluidParticles,
+        phases: Phases,
+        solve: Solve,
+        chunk_sums: ChunkSums,
+        least: float,
+        spacing: float,
     ) -> None:
-        self._fluid, self._solve, self._chunk_sums = fluid, solve, chunk_sums
+        self._fluid, self._phases, self._solve, self._chunk_sums = fluid, phases, solve, chunk_sums
         self._least, self._farthest = least, FARTHEST * spacing
 
     def record_begin(self, p: Program) -> None:
@@ -146,7 +155,7 @@ class Search:
 
     def record_direction(self, p: Program) -> None:
         """The next direction, in the last column of x."""
-        records, chunk_sums = (self._fluid, self._chunk_sums, self._solve), (self._solve.chunks, 0)
+        records, chunk_sums = (self._fluid, self._phases, self._chunk_sums, self._solve), (self._solve.chunks, 0)
         p.launch(step_alone, *records, self._least, count=chunk_sums, grain=1)
         p.serial(find_beta, self._chunk_sums, self._solve)
         p.launch(find_direction, *records, self._least, count=chunk_sums, grain=1)
@@ -154,6 +163,7 @@ class Search:
     def record_advance(self, p: Program, particles: Particles) -> None:
         """Go along the direction, whose displacements are known; `Solve.response` is what solids add to p A p."""
         solve = self._solve
-        p.launch(measure_direction, self._fluid, self._chunk_sums, solve, count=(solve.chunks, 0), grain=1)
+        records = self._fluid, self._phases, self._chunk_sums, solve
+        p.launch(measure_direction, *records, count=(solve.chunks, 0), grain=1)
         p.serial(find_length, self._chunk_sums, solve, self._farthest)
         p.launch(advance, self._fluid, particles, solve, count=(solve.count, 0))

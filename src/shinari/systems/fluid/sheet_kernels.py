@@ -10,7 +10,7 @@ from shinari.geometry.bvh import Boxes, BoxPairs, Nodes, Queries
 from shinari.geometry.proximity import triangle_weights
 from shinari.maths.vec3 import ZERO, add, direction_and_length, dot, neg, norm, scale, sub
 from shinari.model.particles import Origins, Particles
-from shinari.systems.fluid.records import FluidParticles, Members, Neighbours, Solve
+from shinari.systems.fluid.records import FluidParticles, MemberPlaces, Neighbours, Solve
 from shinari.systems.fluid.smoothing import weight
 from shinari.systems.fluid.wall_kernels import Halfspace, look_up
 
@@ -248,13 +248,13 @@ def add_missing(smoothing: int) -> Kernel:
 
     @kernel(fastmath=STEADY)
     def add_missing_density(
-        q, items: SheetItems, members: Members, fluid: FluidParticles, neighbours: Neighbours, offsets: Offsets,
+        q, items: SheetItems, places: MemberPlaces, fluid: FluidParticles, neighbours: Neighbours, offsets: Offsets,
         triangles: SheetTriangles, sheets: SheetParticles, state: SheetState, table: Halfspace
     ):  # fmt: skip
         f = items.chosen[q]
         if f < 0:
             return
-        i, n, w = np.int64(members.sorted_index[items.member[q]]), items.normal[q], items.weights[q]
+        i, n, w = np.int64(places.row[items.member[q]]), items.normal[q], items.weights[q]
         a, b, c = triangles.corners[f]
         point = add(add(scale(sheets.now[a], w[0]), scale(sheets.now[b], w[1])), scale(sheets.now[c], w[2]))
         x, level = fluid.x[i], dot(n, point)

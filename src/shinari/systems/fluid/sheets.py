@@ -130,7 +130,7 @@ class Sheets:
         where = fluid.particles, fluid.origins
         p.launch(place_corner, self._corners, sheets, state, *where, count=len(self._corners), grain=2048)
         rows, neighbours, offsets = fluid.records
-        records = self._items, fluid.members, rows, neighbours, offsets, self._triangles, sheets, state, self._table
+        records = self._items, fluid.places, rows, neighbours, offsets, self._triangles, sheets, state, self._table
         p.launch(add_missing(fluid.model.smoothing.kernel_id), *records, count=(state.items, 0), grain=64)
 
     def record_response(self, p: Program) -> None:

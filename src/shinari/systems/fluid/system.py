@@ -26,7 +26,17 @@ from shinari.systems.fluid.gather import (
 )
 from shinari.systems.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.systems.fluid.pressure import clear_solve, densities, displacements, stiffnesses
-from shinari.systems.fluid.records import CHUNK, ChunkSums, FluidParticles, Members, Neighbours, Offsets, Phases, Solve
+from shinari.systems.fluid.records import (
+    CHUNK,
+    ChunkSums,
+    FluidParticles,
+    MemberPlaces,
+    Members,
+    Neighbours,
+    Offsets,
+    Phases,
+    Solve,
+)
 from shinari.systems.fluid.search import Search
 from shinari.systems.rigid.model import frames_of
 from shinari.systems.surface_contact.system import SurfaceContacts
@@ -89,6 +99,7 @@ class Fluid(System):
         h: Substep [s].
         rows: The active particles in the order of the grid.
         members: All particles.
+        places: Where they stand among the active ones, if something asks.
         offsets: Where the neighbours of each active particle start.
         neighbours: Their neighbours.
         solve: Where the solver is.
@@ -129,29 +140,27 @@ class Fluid(System):
         unit, moment = 1.0 / (smoothing.spacing**3 * self.h**2), smoothing.moment
         self.pressure_scale = unit * moment
         self.rows: FluidParticles = FluidParticles.zeros(count, real)
-        # positions change while velocities do not, and the other way round
-        self.rows.bind(displacement=self.rows.v)
+        self._share_memory()
         self.members = Members(
             real,
-            particle=fluids.particles.astype(np.uint32),
+            particle=fluids.particles,
             phase=fluids.phases,
             pressure=state.system_arrays[PRESSURES],
-            inverse_mass=model.inverse_masses[fluids.particles].astype(real),
             density=state.system_arrays[DENSITIES],
             active=np.zeros(count, np.uint32),
-            sorted_index=np.zeros(count, np.uint32),
         )
+        self.places: MemberPlaces = MemberPlaces.zeros(0)
         self.phases: Phases = Phases.zeros(len(fluids.materials), real)
         self.phases.floor[...] = [-np.inf if m.cohesive else 0.0 for m in fluids.materials]
         self.phases.scaled_compliance[...] = [m.compressibility * unit * moment**2 for m in fluids.materials]
         self.solve: Solve = Solve.zeros(1)
         self.chunk_sums: ChunkSums = ChunkSums.zeros(count // CHUNK + 1)
         self.reach = smoothing.support * (1.0 + (MARGIN if settings.substeps > 1 else 0.0))
-        self._grid = Grid(Points.zeros(count, real))
+        self._grid = self._sharing_grid()
         self._lists = NeighbourSearch(self._grid)
         self._lists.set_reach(self.reach)
         self.offsets, self.neighbours = self._lists.offsets, self._lists.neighbours
-        self.search = Search(self.rows, self.solve, self.chunk_sums, least, smoothing.spacing)
+        self.search = Search(self.rows, self.phases, self.solve, self.chunk_sums, least, smoothing.spacing)
         self.forces = forces_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
         self.boundaries: list[Boundary] = []
@@ -171,6 +180,7 @@ class Fluid(System):
         self.grains = next((boundary for boundary in points if boundary.has_grains), None)
         self.boundaries += points
         if surfaces is not None and len(surfaces.who.triangles):
+            self.places.grow(len(self.model.particles))
             self.boundaries.append(Sheets(self, surfaces.who))
         self._measures: Program | None = None
 
@@ -185,8 +195,12 @@ class Fluid(System):
 
     @property
     def spare(self) -> np.ndarray:
-        """Memory of four numbers for each particle, which only a detection uses, too, (P, 4)."""
-        return self._grid.points.at
+        """Memory of four numbers for each particle that a solve uses from its first to its last iteration, (P, 4)."""
+        return self._solution[: 4 * len(self.rows)].reshape(-1, 4)
+
+    def detection_offsets(self) -> Offsets:
+        """Offsets of the particles in the same memory, for lists that are made before a solve."""
+        return Offsets(start=self._solution.view(np.int64)[: len(self.rows) + 1])
 
     @property
     def count(self) -> tuple[np.ndarray, int]:
@@ -234,19 +248,45 @@ class Fluid(System):
                 effect.record(p, self)
             p.launch(write_velocities, self.rows, self.particles, count=self.count)
 
+    def _share_memory(self) -> None:
+        """Let columns that are never in use at the same time have the same memory."""
+        rows, count = self.rows, len(self.rows)
+        # positions change while velocities do not, and the other way round
+        rows.bind(displacement=rows.v)
+        self._solution = np.zeros(4 * (count + 1), rows.precision)
+        names = "stiffness", "step", "direction", "multiplier"
+        rows.bind(**{name: self._solution[k * count : (k + 1) * count] for k, name in enumerate(names)})
+
+    def _sharing_grid(self) -> Grid:
+        """A grid in the memory of columns that begin anew after a detection.
+
+        Where particles were is compared with where they are in later substeps of a step, if there are any.
+        """
+        rows, count = self.rows, len(self.rows)
+        grid = Grid(Points(rows.precision, at=rows.x))
+        grid.ordered.bind(index=rows.member, entry=rows.particle, w=rows.density)
+        words = rows.gradient.reshape(-1).view(np.uint32)
+        grid.moved.bind(entry=rows.particle, moved_entry=words[:count], moved_index=words[count : 2 * count])
+        if self.settings.substeps == 1:
+            grid.ordered.bind(x=rows.stiffness, y=rows.step, z=rows.direction)
+        return grid
+
     def _record_stiffness(self, p: Program) -> None:
-        """A solve begins: the diagonal of its matrix, and no multipliers yet."""
+        """A solve begins: the diagonal of its matrix, densities, and no multipliers yet."""
         smoothing = self.model.smoothing
         p.launch(clear_solve, self.rows, 0.0, count=self.count)
         for boundary in self.boundaries:
             boundary.record_gather(p, True)
-        scales = self.inverse2, smoothing.slope_scale
+        scales = self.inverse2, smoothing.slope_scale, smoothing.weight_scale
         p.launch(stiffnesses(smoothing.kernel_id), *self.records, *scales, count=self.count)
         self.search.record_begin(p)
+        p.copy(int(len(self.forces) > 0), (self.solve.moved, 0))
 
     def _record_iteration(self, p: Program) -> None:
         """One iteration."""
-        self._record_density(p)
+        with p.when((self.solve.moved, 0)):
+            self._record_density(p)
+        p.copy(1, (self.solve.moved, 0))
         self.search.record_direction(p)
         self._record_displacement(p)
         for boundary in self.boundaries:
@@ -269,9 +309,15 @@ class Fluid(System):
         p.launch(displacements(smoothing.kernel_id), *self.records, *scales, count=self.count)
 
     def _record_distances(self, p: Program) -> None:
-        """A substep begins: take the positions of the solver, and see whether a particle has gone too far."""
+        """A substep begins: take the positions of the solver, and see whether a particle has gone too far.
+
+        In the only substep of a step all lists are made anew.
+        """
+        if self.settings.substeps == 1:
+            return
         p.launch(copy_positions, self.rows, self.particles, count=self.count)
-        p.launch(farthest_of_part, self.rows, self.chunk_sums, self.solve, count=(self.solve.chunks, 0), grain=1)
+        records = self.rows, self._grid.ordered, self.chunk_sums, self.solve
+        p.launch(farthest_of_part, *records, count=(self.solve.chunks, 0), grain=1)
         allowed = (0.5 * MARGIN * self.model.smoothing.support) ** 2
         p.serial(check_distances, self.chunk_sums, self.solve, allowed)
 
@@ -281,7 +327,7 @@ class Fluid(System):
             p.launch(place_points, self.members, self.particles, self._grid.points, count=self.count)
             self._grid.record_build(p, self.count)
             self._lists.record_find(p)
-            records = self.rows, self.members, self.phases, self.particles, self._grid.ordered
+            records = self.rows, self.members, self.places, self.particles, self._grid.ordered
             p.launch(arrange, *records, count=self.count)
             p.serial(count_detection, self.solve)
         for boundary in self.boundaries:

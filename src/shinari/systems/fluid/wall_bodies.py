@@ -23,7 +23,7 @@ from shinari.systems.fluid.frame_loads import (
     wide,
 )
 from shinari.systems.fluid.records import FluidParticles
-from shinari.systems.fluid.wall_kernels import Items, Planes, WallLists, WallSolids
+from shinari.systems.fluid.wall_kernels import Items, Planes, WallLists, WallSolids, planes_of
 from shinari.systems.rigid.frames import Frames
 
 if TYPE_CHECKING:
@@ -59,13 +59,15 @@ def stiffen(
     (mass splitting: Tonge, Benevolenski, Voroshilov 2012), so that together they do not push it too far.
     """
     for p in range(lists.items[0]):
-        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+        first, last = planes_of(items, p)
+        for e in range(first, last):
             b, pull = walls.frame[planes.solid[e]], planes.part[e]
             if b >= 0 and dot(pull, pull) > 0.0:
                 loads.touched[b] += 1.0
     for p in range(lists.items[0]):
         i = np.int64(items.place[p])
-        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+        first, last = planes_of(items, p)
+        for e in range(first, last):
             b = walls.frame[planes.solid[e]]
             if b >= 0:
                 pull = wide(planes.part[e])
@@ -81,7 +83,8 @@ def load_frames(
     """Add the loads by the multipliers in the last column of x."""
     for p in range(lists.items[0]):
         i = np.int64(items.place[p])
-        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+        first, last = planes_of(items, p)
+        for e in range(first, last):
             b = walls.frame[planes.solid[e]]
             if b >= 0:
                 push = scale(wide(planes.part[e]), -np.float64(fluid.x[i, 3]))
@@ -96,7 +99,8 @@ def load_frames_at_start(
     """Add the loads by the multipliers in the last column of x, with the arms at the start of the substep."""
     for p in range(lists.items[0]):
         i = np.int64(items.place[p])
-        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+        first, last = planes_of(items, p)
+        for e in range(first, last):
             b = walls.frame[planes.solid[e]]
             if b >= 0:
                 push = scale(wide(planes.part[e]), -np.float64(fluid.x[i, 3]))

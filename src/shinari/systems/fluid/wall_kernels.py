@@ -70,11 +70,12 @@ class Items(Record):
 
     place = Field(np.uint32, doc="row of `FluidParticles`")
     particle = Field(np.uint32, doc="particle in solver order")
-    count = Field(np.int64, doc="planes near it, room or not")
+    first = Field(np.uint32, doc="its first plane")
+    count = Field(np.uint32, doc="planes near it; after counting at least so many")
 
 
 class Planes(Record):
-    """Planes near the particles: item p has the rows p times slots on."""
+    """Planes near the particles, one item after the other."""
 
     solid = Field(np.uint32)
     plane = Field(real, 6, doc="normal, offset [m], thickness [m], part of the half space that is solid; in its axes")
@@ -88,9 +89,8 @@ class WallLists(Record):
     stale = Field(np.int64, doc="whether the planes have to be listed anew")
     detections = Field(np.int64, doc="`Solve.detections` of the lists")
     items = Field(np.int64, doc="particles near solids")
-    slots = Field(np.int64, doc="planes that each has room for")
     room = Field(np.int64, doc="rows of `Planes`")
-    crowded = Field(np.int64, doc="whether a particle has more planes than slots")
+    counted = Field(np.int64, doc="whether the planes have been counted: they are written next")
     chunks = Field(np.int64, doc="chunks of particles")
     reach = Field(real, unit="m", doc="distance up to which a wall is seen")
     support = Field(real, unit="m", doc="distance at which the smoothing kernels end")
@@ -182,39 +182,44 @@ def list_item(i, items: Items, marks: Offsets, fluid: FluidParticles):
 
 @kernel
 def begin_lists(_, walls: WallSolids, lists: WallLists, solve: Solve, marks: Offsets):
-    """The items are known: how much room their planes need."""
+    """The items are known: their planes are to be counted."""
     lists.items[0] = marks.start[solve.count[0]]
-    lists.room[0] = lists.items[0] * lists.slots[0]
-    lists.stale[0], lists.detections[0], lists.crowded[0] = 0, solve.detections[0], 0
+    lists.stale[0], lists.detections[0], lists.counted[0] = 0, solve.detections[0], 0
     for k in range(len(walls)):
         walls.found_pose[k] = walls.pose[k]
 
 
 @kernel
-def count_planes(_, items: Items, lists: WallLists):
-    """Whether there were slots enough, and how much room is needed otherwise."""
-    most = 0
+def place_planes(_, items: Items, lists: WallLists):
+    """Where the planes of each item begin."""
+    total = 0
     for p in range(lists.items[0]):
-        most = max(most, items.count[p])
-    lists.crowded[0] = 1 if most > lists.slots[0] else 0
-    lists.slots[0] = max(most, lists.slots[0])
-    lists.room[0] = lists.items[0] * lists.slots[0]
+        items.first[p] = total
+        total += np.int64(items.count[p])
+    lists.room[0], lists.counted[0] = total, 1
+
+
+@function
+def planes_of(items, p):
+    """First plane of an item, and the end of its planes."""
+    first = np.int64(items.first[p])
+    return first, first + np.int64(items.count[p])
 
 
 @function(fastmath=STEADY)
-def keep(p, slots, count, planes, k, n, offset, thick, cover, pose, flat):
-    """Write a plane where there is room; returns how many the item has then, room or not."""
+def keep(place, count, planes, k, n, offset, thick, cover, pose, flat):
+    """Write a plane where there is room, `place`: first row and rows; returns how many there are then, room or not."""
     if flat != 0 and abs(rotate_vector(pose, n)[2]) > ACROSS:
         return count
-    if count < slots:
-        e = p * slots + count
+    if count < place[1]:
+        e = place[0] + count
         planes.solid[e] = k
         planes.plane[e] = n[0], n[1], n[2], offset, thick, cover
     return count + 1
 
 
 @function(fastmath=STEADY)
-def container_planes(p, slots, count, planes, k, q, s, pose, reach, flat):
+def container_planes(place, count, planes, k, q, s, pose, reach, flat):
     """The faces of a container near a point; returns how many planes the item has then."""
     far = TWO * (s[0] + s[1] + s[2])
     for face in range(6):
@@ -224,7 +229,7 @@ def container_planes(p, slots, count, planes, k, q, s, pose, reach, flat):
         half = s[0] if axis == 0 else (s[1] if axis == 1 else s[2])
         if half - up * at <= reach:
             n = (-up if axis == 0 else ZERO, -up if axis == 1 else ZERO, -up if axis == 2 else ZERO)
-            count = keep(p, slots, count, planes, k, n, -half, far, ONE, pose, flat)
+            count = keep(place, count, planes, k, n, -half, far, ONE, pose, flat)
     return count
 
 
@@ -249,10 +254,10 @@ def box_cover(table, q, s, d, support):
 
 
 @function(fastmath=STEADY)
-def corner_planes(distance_and_normal, p, lists, count, planes, walls, k, q, n, fields, thick):
+def corner_planes(distance_and_normal, place, lists, count, planes, walls, k, q, n, fields, thick):
     """Further planes of a mesh near a point that lies in a hollow of it: seen from four points to the sides."""
     kind, s, pose = walls.kind[k], walls.size[k], walls.pose[k]
-    slots, reach, flat = lists.slots[0], lists.reach[0], lists.flat[0]
+    reach, flat = lists.reach[0], lists.flat[0]
     first = count - 1
     most = max(abs(n[0]), max(abs(n[1]), abs(n[2])))
     aside = (ONE, ZERO, ZERO) if abs(n[0]) < most else (ZERO, ONE, ZERO)
@@ -266,11 +271,11 @@ def corner_planes(distance_and_normal, p, lists, count, planes, walls, k, q, n, 
         gap = d - dot(m, sideways)
         # beyond a convex edge the other plane lies above the point
         new = gap > ZERO and gap <= reach and d <= reach
-        for e in range(max(first, 0), min(count, slots)):
-            o = planes.plane[p * slots + e]
+        for e in range(max(first, 0), min(count, place[1])):
+            o = planes.plane[place[0] + e]
             new = new and dot(m, (o[0], o[1], o[2])) < SAME
         if new:
-            count = keep(p, slots, count, planes, k, m, dot(m, at) - d, thick, ONE, pose, flat)
+            count = keep(place, count, planes, k, m, dot(m, at) - d, thick, ONE, pose, flat)
     return count
 
 
@@ -286,7 +291,7 @@ def is_clear(m, x, clearances):
 
 @once
 def find_planes(hollow: bool) -> Kernel:
-    """Kernel that lists the planes near an item, with or without hollow solids; with too few slots it only counts."""
+    """Kernel that lists the planes near an item, with or without hollow solids; first it only counts them."""
     distance_and_normal = distances(hollow)
 
     @kernel(fastmath=STEADY)
@@ -294,10 +299,11 @@ def find_planes(hollow: bool) -> Kernel:
         p, items: Items, planes: Planes, lists: WallLists, fluid: FluidParticles, walls: WallSolids, passes: Passes,
         clearances: Clearances, fields: MeshFields, table: Halfspace
     ):  # fmt: skip
-        i, slots = np.int64(items.place[p]), lists.slots[0]
+        i, (first, last) = np.int64(items.place[p]), planes_of(items, p)
+        place = (first, last - first) if lists.counted[0] != 0 else (0, 0)
         reach, support, flat = lists.reach[0], lists.support[0], lists.flat[0]
         m, x = fluid.member[i], fluid.x[i]
-        for e in range(p * slots, (p + 1) * slots):
+        for e in range(place[0], place[0] + place[1]):
             planes.impulse[e] = 0.0, 0.0, 0.0
         # what was far from the meshes that do not move is looked at again only when it has gone as far
         clear, room = is_clear(m, x, clearances), TWO * support
@@ -313,7 +319,7 @@ def find_planes(hollow: bool) -> Kernel:
                 room = min(room, gap - reach) if still else room
                 continue
             if kind == CONTAINER:
-                count = container_planes(p, slots, count, planes, k, q, s, pose, reach, flat)
+                count = container_planes(place, count, planes, k, q, s, pose, reach, flat)
                 continue
             d, n = distance_and_normal(kind, q, s, fields)
             room = min(room, d - reach) if still else room
@@ -326,9 +332,9 @@ def find_planes(hollow: bool) -> Kernel:
                 # how deep the solid is behind its surface, from the distance of a point below it
                 behind = distance_and_normal(kind, sub(q, scale(n, d + support)), s, fields)[0]
                 thick = max(support - behind, ZERO)
-            count = keep(p, slots, count, planes, k, n, dot(n, q) - d, thick, min(cover, ONE), pose, flat)
+            count = keep(place, count, planes, k, n, dot(n, q) - d, thick, min(cover, ONE), pose, flat)
             if hollow and kind > LAST_CONVEX:
-                count = corner_planes(distance_and_normal, p, lists, count, planes, walls, k, q, n, fields, thick)
+                count = corner_planes(distance_and_normal, place, lists, count, planes, walls, k, q, n, fields, thick)
         items.count[p] = count
         if len(clearances) > 0 and not clear:
             clearances.value[m] = x[0], x[1], x[2], SAFE * room
@@ -350,10 +356,9 @@ def add_planes(
     p, items: Items, planes: Planes, lists: WallLists, fluid: FluidParticles, walls: WallSolids, table: Halfspace
 ):
     """Add the walls near a particle to its density and gradient."""
-    i, slots, rows = np.int64(items.place[p]), lists.slots[0], len(table)
+    i, rows = np.int64(items.place[p]), len(table)
     support, overlap = lists.support[0], lists.overlap[0]
-    first = p * slots
-    last = first + items.count[p]
+    first, last = planes_of(items, p)
     x = fluid.x[i]
     for e in range(first, last):
         pose, plane = walls.pose[planes.solid[e]], planes.plane[e]
@@ -387,11 +392,11 @@ def add_planes(
 
 
 @kernel(mixed=True)
-def add_impulses(p, items: Items, planes: Planes, lists: WallLists, fluid: FluidParticles, rate: np.float64):
+def add_impulses(p, items: Items, planes: Planes, fluid: FluidParticles, rate: np.float64):
     """Add the impulses of the walls on a particle by the last change of its multiplier."""
     change = -np.float64(fluid.x[items.place[p], 3]) * rate
-    first = p * lists.slots[0]
-    for e in range(first, first + items.count[p]):
+    first, last = planes_of(items, p)
+    for e in range(first, last):
         part, impulse = planes.part[e], planes.impulse[e]
         planes.impulse[e] = impulse[0] + change * part[0], impulse[1] + change * part[1], impulse[2] + change * part[2]
 
@@ -407,7 +412,8 @@ def count_impulses(_, items: Items, planes: Planes, lists: WallLists, log: Log):
     """How many planes have pushed, beside what is in the log."""
     total = log.count[0]
     for p in range(lists.items[0]):
-        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+        first, last = planes_of(items, p)
+        for e in range(first, last):
             total += 1 if has_impulse(planes.impulse[e]) else 0
     log.room[0] = total
 
@@ -417,7 +423,8 @@ def log_impulses(_, items: Items, planes: Planes, lists: WallLists, walls: WallS
     """Put the impulses of the planes into the log, and forget the lists."""
     at = log.count[0]
     for p in range(lists.items[0]):
-        for e in range(p * lists.slots[0], p * lists.slots[0] + items.count[p]):
+        first, last = planes_of(items, p)
+        for e in range(first, last):
             if has_impulse(planes.impulse[e]):
                 k = np.int64(planes.solid[e])
                 n = rotate_vector(walls.pose[k], planes.plane[e])

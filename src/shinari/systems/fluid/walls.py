@@ -13,7 +13,7 @@ import numpy as np
 from shinari.collision.broad.neighbours import LITTLE
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
-from shinari.compute.scan import Offsets, Scan
+from shinari.compute.scan import Scan
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.encode import encode_shapes
 from shinari.shapes.kernels.mesh_distance import mesh_fields
@@ -34,12 +34,12 @@ from shinari.systems.fluid.wall_kernels import (
     check_solids,
     count_chunks,
     count_impulses,
-    count_planes,
     find_planes,
     list_item,
     log_impulses,
     mark_chunk,
     place_collider,
+    place_planes,
 )
 from shinari.systems.fluid.wall_table import overlap_factor, wall_table
 
@@ -55,8 +55,6 @@ MARGIN = 0.25
 # Lists last, within a step, until a solid has gone so far, in spacings; the fluid brings its particles into a new order
 # before they have gone as far themselves.
 STRAY = 0.1
-# Planes near one particle that there is room for at first.
-SLOTS = 3
 
 
 class Walls:
@@ -118,13 +116,13 @@ class Walls:
         self._table = Halfspace(real, share=table[0].copy(), push=table[1].copy())
         self._lists: WallLists = WallLists.zeros(1, real)
         lists = self._lists
-        lists.slots[0], lists.flat[0] = SLOTS, smoothing.dimensions == 2
+        lists.flat[0] = smoothing.dimensions == 2
         lists.support[0], lists.overlap[0] = smoothing.support, overlap_factor(smoothing)
         lists.allowed[0] = STRAY * smoothing.spacing
         # the first ghosts are half a spacing behind a wall
         lists.reach[0] = smoothing.support - 0.5 * smoothing.spacing + MARGIN * smoothing.spacing
         count = len(fluid.model.particles)
-        self._marks, self._items = Offsets.zeros(count + 1, real), Items.zeros(count, real)
+        self._marks, self._items = fluid.detection_offsets(), Items.zeros(0, real)
         self._scan, self._planes = Scan(self._marks), Planes.zeros(0, real)
         self.clearances: Clearances = Clearances.zeros(count if walls.still.any() else 0, real)
         self._log, self._impulses = Log.zeros(1), Impulses.zeros(0)
@@ -154,12 +152,13 @@ class Walls:
             records = fluid.rows, walls, self._passes, self._marks, lists, fluid.solve
             p.launch(mark_chunk, *records, count=(lists.chunks, 0), grain=8)
             self._scan.record(p, fluid.count)
+            p.require(self._items, self._scan.total, "fluid: {count} particles near walls", spare=LITTLE)
             p.launch(list_item, self._items, self._marks, fluid.rows, count=fluid.count, grain=2048)
             p.serial(begin_lists, walls, lists, fluid.solve, self._marks)
             self._record_planes(p)
-            p.serial(count_planes, self._items, lists)
-            with p.when((lists.crowded, 0)):
-                self._record_planes(p)
+            p.serial(place_planes, self._items, lists)
+            p.require(self._planes, (lists.room, 0), "fluid: {count} planes of walls", spare=LITTLE)
+            self._record_planes(p)
 
     def record_gather(self, p: Program, first: bool) -> None:
         """Add the shares of the walls where particles and bodies are now."""
@@ -178,7 +177,8 @@ class Walls:
     def record_impulses(self, p: Program, searched: bool) -> None:
         """Count the impulses, and give bodies the opposite push."""
         records = self._items, self._planes, self._lists, self._fluid.rows
-        p.launch(add_impulses, *records, 1.0 / self._fluid.h, count=(self._lists.items, 0), grain=1024)
+        p.launch(add_impulses, self._items, self._planes, self._fluid.rows, 1.0 / self._fluid.h,
+                 count=(self._lists.items, 0), grain=1024)  # fmt: skip
         if self._bodies is not None:
             self._bodies.record_impulses(p, *records, self.solids)
 
@@ -199,19 +199,18 @@ class Walls:
 
     def _impulse_arrays(self) -> tuple[np.ndarray, ...]:
         """Particles, solids, normals and impulses of this step, those of the lists of now last."""
-        slots, count = int(self._lists.slots[0]), int(self._lists.items[0])
-        used = np.arange(slots) < self._items.count[:count, None]
-        rows = np.flatnonzero(used.ravel() & (self._planes.impulse[: slots * count] != 0.0).any(axis=1))
+        count = int(self._lists.items[0])
+        rows = np.flatnonzero((self._planes.impulse[: self._lists.room[0] if count else 0] != 0.0).any(axis=1))
+        items = np.searchsorted(self._items.first[:count], rows, side="right") - 1
         solids, walls = self._planes.solid[rows], self.solids
         turns = walls.pose[solids, :9].reshape(-1, 3, 3).astype(np.float64)
         normals = np.einsum("krc,kc->kr", turns, self._planes.plane[rows, :3].astype(np.float64))
-        now = self._items.particle[rows // slots], walls.owner[solids], normals, self._planes.impulse[rows]
+        now = self._items.particle[items], walls.owner[solids], normals, self._planes.impulse[rows]
         return tuple(np.concatenate(pair) for pair in zip(logged(self._log, self._impulses), now, strict=True))
 
     def _record_planes(self, p: Program) -> None:
-        """List planes, as many as there is room for."""
+        """Count planes, or write them."""
         lists = self._lists
-        p.require(self._planes, (lists.room, 0), "fluid: {count} planes of walls", spare=LITTLE)
         records = self._items, self._planes, lists, self._fluid.rows, self.solids, self._passes
         known = self.clearances, self._fields, self._table
         kernel = for_kinds(find_planes(self._hollow), self.solids.kind)
