@@ -98,7 +98,7 @@ class BodyEquations:
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
         self._elements = Elements.zeros(self._first_point)
         self._limits = LIMITS[settings.rigid_solver]
-        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits.heavy, self._limits.small)
+        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits, self._slow)
         self._direct = DirectSolver(
             self._graph,
             self._elements,

@@ -6,8 +6,17 @@ import numpy as np
 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
-from shinari.maths.vec3 import dot
-from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, Nodes, has_failed
+from shinari.systems.rigid.components import (
+    PENDING,
+    RENEWED,
+    SOLVED,
+    UNSETTLED,
+    Components,
+    Nodes,
+    has_failed,
+    may_be_direct,
+    motion_of,
+)
 from shinari.systems.rigid.elements import Elements, JacobianRows, accumulate_row_step, accumulate_step
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.joint_trees import TreeMembers
@@ -47,10 +56,6 @@ LIMITS = {
     "sweeps": DirectLimits(-1.0, -1.0, -1.0, -1.0),
     "auto": DirectLimits(6.0, 60.0, 500.0, 1000.0),
 }
-# Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
-UNEVEN = 100.0
-# Part of the speed that gravity gives in a step below which a component that was swept rests.
-RESTING = 0.1
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
 # failed.
 MOST_STEPS, TRIES = 30, 15
@@ -95,16 +100,10 @@ def choose_solver(
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
     direct, calm, trial, swept = components.ordered[c] != 0, False, False, False
     if direct and cost > simple * (last - first):
-        speed, least, most = 0.0, np.inf, 0.0
-        for j in range(first, last):
-            f = nodes.frame[j]
-            v, w = solver_frames.start_v[f], frames.inverse_mass[f]
-            speed, swept = max(speed, dot(v, v)), swept or solver_frames.swept[f]
-            least, most = min(least, w), max(most, w)
-        limit = RESTING * slow if swept else slow
-        calm = speed <= limit * limit
+        motion = motion_of(c, components, nodes, frames, solver_frames, slow)
+        calm, swept = motion.calm, motion.swept
         light_enough = cost <= light * (last - first) or cost <= small
-        trial = light_enough and not calm and (not swept or most > UNEVEN * least)
+        trial = light_enough and not calm and may_be_direct(motion)
         direct = calm or trial
     elif direct:
         trial = components.figure[c] != 0

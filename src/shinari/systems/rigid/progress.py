@@ -38,6 +38,7 @@ class Flags(Record):
     elements_changed = Field(np.int64, doc="the elements differ from those that were assigned")
     assign = Field(np.int64, doc="try to assign the elements to the present graph")
     rebuild = Field(np.int64, doc="the graph has to be rebuilt")
+    reorder = Field(np.int64, doc="because a component needs an order: all elements become edges")
     sweeping = Field(np.int64, doc="a component is solved by sweeps")
     trying = Field(np.int64, doc="a component is solved directly as a trial")
     failed = Field(np.int64, doc="a trial has failed")
