@@ -110,8 +110,6 @@ def choose_solver(
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and swept) else 0
-    if calm:
-        flags.calm[0] = 1
     if components.trial[c] != 0:
         flags.trying[0] = 1
     if not direct:

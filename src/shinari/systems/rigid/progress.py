@@ -42,7 +42,6 @@ class Flags(Record):
     sweeping = Field(np.int64, doc="a component is solved by sweeps")
     trying = Field(np.int64, doc="a component is solved directly as a trial")
     failed = Field(np.int64, doc="a trial has failed")
-    calm = Field(np.int64, doc="a component is solved directly because it rests")
     awake = Field(np.int64, doc="a frame is active")
     solving = Field(np.int64, doc="a frame was active when the contacts of the substep were found")
     waking = Field(np.int64, doc="a frame that sleeps is touched or pushed")

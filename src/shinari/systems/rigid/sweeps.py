@@ -79,8 +79,8 @@ def start_sweep_group(
         a, b = rows.nodes[r]
         for k in range(r, r + groups.count[g]):
             if not warm:
-                rows.force[k] = none
-            f, _ = halves(rows.force[k])
+                rows.force[k] = NONE
+            f = rows.force[k]
             ra, rb = halves(rows.arms[k])
             start_force(a, wrench(ra, f, NONE, 1.0), bodies, nodes)
             start_force(b, wrench(rb, f, NONE, -1.0), bodies, nodes)
@@ -103,6 +103,7 @@ def write_tree_mobility(
     rows: SweepRows,
     elements: Elements,
     points: Points,
+    work: PointWork,
     bodies: TreeBodies,
     nodes: Nodes,
     first_point: np.int64,
@@ -123,8 +124,10 @@ def write_tree_mobility(
         rows.mobility[k] = new
         if points.law[rows.point[k], COMPLIANCE] == 0.0:
             lighter = dot(n, times(new, n)) / dot(n, times(old, n))
+            grip = rows.grip[k]
             rows.softness[k] *= lighter
-            rows.grip[k] /= lighter
+            rows.grip[k] = grip / lighter
+            rows.hold[k] = add(rows.hold[k], scale(work.slip[rows.point[k]], grip - rows.grip[k]))
 
 
 @steady
@@ -193,13 +196,13 @@ def finish_point(k, first_point, rows, elements, points, work, nodes):
     e = first_point + p
     elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
     advance_point(p, e, points, work, elements)
-    f, _ = halves(rows.force[k])
-    n = points.normal[p]
+    f, n = rows.force[k], points.normal[p]
     normal, hold = dot(n, f), tangential(f, n)
     slides = dot(hold, hold) >= (work.friction_coefficient[p] * normal) * (work.friction_coefficient[p] * normal)
     work.status[p] = APART if normal <= 0.0 else (SLIDING if slides else STICKING)
     work.force[p] = f
-    kept = add(rows.hold[k], scale(sub(hold, rows.hold[k]), LEAVES))
+    last = tangential(work.last_force[p], n)
+    kept = add(last, scale(sub(hold, last), LEAVES))
     work.kept_force[p] = add(scale(n, normal), friction(kept, normal, rows.law[k]))
 
 
@@ -307,7 +310,7 @@ class Sweeps:
         bodies, paths = self.trees.bodies, self.trees.paths
         if len(self.trees.trees) > 1:
             self._record_trees(p, factor_tree)
-            records = groups, rows, elements, self._points, bodies, nodes, first_point
+            records = groups, rows, elements, self._points, self._work, bodies, nodes, first_point
             p.launch(write_tree_mobility, *records, count=(self._counts.groups, 0), grain=GRAIN)
         records = groups, rows, elements, self._jacobian_rows, bodies, paths, nodes, self._joints
         self._record_colours(p, sweep_group, records, backward=False)
