@@ -45,6 +45,7 @@ class System:
         self.flags.first_of_step[0] = 1
         self.arrange = Program()
         self.graph.record_arrange(self.arrange, self.elements)
+        self.arrange.copy(0, (self.flags.first_of_step, 0))
         self.solve = Program()
         records = (
             self.graph,

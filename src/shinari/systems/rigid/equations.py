@@ -225,6 +225,7 @@ class BodyEquations:
             simple = self._limits.simple if graph.may_sweep else math.inf
             limits = simple, self._limits.light, self._limits.small
             p.launch(choose_solver, *records, *limits, self._slow, count=each)
+            p.copy(0, (flags.first_of_step, 0))
             records = points, work, elements, self._frames, components
             p.launch(begin_point, *records, first, CALM * self._slow * h, count=every)
             if graph.may_sweep:

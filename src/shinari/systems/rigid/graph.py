@@ -458,7 +458,6 @@ class Graph:
             self._record_assignment(p, elements)
         with p.when((flags.elements_changed, 0)):
             p.serial(sort_elements, elements, self.components, counts)
-        p.copy(0, (flags.first_of_step, 0))
 
     def _record_assignment(self, p: Program, elements: Elements) -> None:
         records = elements, self._frames, self._solver_frames, self.nodes, self.components, self.blocks, self._flags

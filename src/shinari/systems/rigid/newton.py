@@ -83,7 +83,8 @@ def choose_solver(
 
     At rest one factor serves for a whole step; in motion every Newton step would need another. A light component that
     was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. One with very different
-    masses, whose forces sweeps do not find, is tried in each substep, and so is a simple one that is a figure.
+    masses, whose forces sweeps do not find, is tried in each substep; a simple one that is a figure, and one that has come
+    to rest, once a step until it succeeds.
 
     Args:
         c: The component.
@@ -91,22 +92,23 @@ def choose_solver(
         nodes: Their nodes.
         frames: Masses of the frames.
         solver_frames: Velocities of the frames.
-        flags: Receives whether a component is solved by sweeps.
+        flags: Receives whether a component is solved by sweeps; whether this is the first substep of a step.
         simple: See `DirectLimits`.
         light: See `DirectLimits`.
         small: See `DirectLimits`.
         slow: Speed that gravity gives in a step: a component that is slower stays direct [m/s].
     """
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
-    direct, calm, trial, swept = components.ordered[c] != 0, False, False, False
+    motion = motion_of(c, components, nodes, frames, solver_frames, slow)
+    swept, again = motion.swept, flags.first_of_step[0] != 0 or not motion.swept
+    direct, calm, trial = components.ordered[c] != 0, False, False
     if direct and cost > simple * (last - first):
-        motion = motion_of(c, components, nodes, frames, solver_frames, slow)
-        calm, swept = motion.calm, motion.swept
+        calm = motion.calm and again
         light_enough = cost <= light * (last - first) or cost <= small
-        trial = light_enough and not calm and may_be_direct(motion)
+        trial = light_enough and not motion.calm and may_be_direct(motion)
         direct = calm or trial
-    elif direct:
-        trial = components.figure[c] != 0
+    elif direct and components.figure[c] != 0:
+        direct = trial = again
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and swept) else 0

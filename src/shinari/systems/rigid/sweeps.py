@@ -24,14 +24,23 @@ from shinari.systems.rigid.frames import Frames, SolverFrames, were_swept
 from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, find_trees
 from shinari.systems.rigid.joints.joints import Joints
-from shinari.systems.rigid.joints.values import JointValues
+from shinari.systems.rigid.joints.limits import store_sides
+from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.points import advance_point, halves
 from shinari.systems.rigid.progress import Counts
 from shinari.systems.rigid.sweep_groups import ColouredGroups, SweepOrder
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
 from shinari.systems.rigid.sweep_points import NONE, sweep_points, sweep_points_of_trees
 from shinari.systems.rigid.sweep_rows import LEAVES, SWEEPS, SweepRows, write_sweep_rows
-from shinari.systems.rigid.sweep_trees import factor_tree, finish_tree, mobility_of, node_times, start_tree, wrench
+from shinari.systems.rigid.sweep_trees import (
+    displacement_since,
+    factor_tree,
+    finish_tree,
+    mobility_of,
+    node_times,
+    start_tree,
+    wrench,
+)
 
 # Groups that a thread takes at once.
 GRAIN = 32
@@ -206,14 +215,18 @@ def finish_point(k, first_point, rows, elements, points, work, nodes):
     work.kept_force[p] = add(scale(n, normal), friction(kept, normal, rows.law[k]))
 
 
-@kernel
-def finish_joint(j, elements: Elements, components: Components):
-    """Write the force of a joint after the last sweep.
+@kernel(fastmath=STEADY)
+def finish_joint(
+    j, joints: JointData, values: JointValues, elements: Elements, components: Components, nodes: Nodes
+):
+    """Write the force of a joint after the last sweep, and the sides on which its limits are active.
 
     By its stiffness it would report the remaining error of the sweeps as a force.
     """
     component = elements.component[j]
     if component >= 0 and components.direct[component] == 0:
+        elements.displacement[j] = displacement_since(j, elements, nodes)
+        store_sides(j, joints.codes, values, elements)
         elements.force[j], elements.displacement[j] = elements.accumulated[j], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -239,6 +252,8 @@ def mark_swept_joint(j, values: JointValues, elements: Elements, components: Com
     """Store whether sweeps have solved a joint."""
     component = elements.component[j]
     values.swept[j] = component >= 0 and components.direct[component] == 0
+    if not values.swept[j]:
+        values.sides[j] = 0.0, 0.0, 0.0
 
 
 class Sweeps:
@@ -295,7 +310,7 @@ class Sweeps:
             self._record_pair(p, first_point)
         records = groups, rows, elements, jacobian_rows, self._points, self._work, nodes
         p.launch(finish_sweep_group, *records, joints, count=each, grain=GRAIN)
-        p.launch(finish_joint, elements, components, count=joints, grain=64)
+        p.launch(finish_joint, self._data, self._values, elements, components, nodes, count=joints, grain=64)
         p.launch(move_sweep_node, nodes, components, frames, solver_frames, count=every)
 
     def record_finish(self, p: Program) -> None:
