@@ -17,6 +17,7 @@ from shinari.systems.rigid.sleep import Islands
 
 H = 1 / 600
 FRAMES = 40
+SLOW = 0.1  # speed of rest [m/s]
 
 
 def cross_matrix(r):
@@ -40,12 +41,11 @@ class System:
         self.solver_frames.displacement[...] = 1e-3 * rng.normal(size=(FRAMES, 6))
         self.counts, self.flags = Counts.zeros(1), Flags.zeros(1)
         self.elements, self.jacobian_rows, self.values = Elements.zeros(0), JacobianRows.zeros(0), JointValues.zeros(0)
-        self.graph = Graph(
-            self.frames, self.solver_frames, self.counts, self.flags, LIMITS[solver].heavy, LIMITS[solver].small
-        )
+        self.graph = Graph(self.frames, self.solver_frames, self.counts, self.flags, LIMITS[solver], SLOW)
         self.flags.first_of_step[0] = 1
         self.arrange = Program()
         self.graph.record_arrange(self.arrange, self.elements)
+        self.arrange.copy(0, (self.flags.first_of_step, 0))
         self.solve = Program()
         records = (
             self.graph,
@@ -230,7 +230,7 @@ def test_a_large_component_is_solved_directly_while_it_rests(solver, speed, dire
     system.solver_frames.start_v[9, 0] = speed
     p = Program()
     records = system.graph.components, system.graph.nodes, system.frames, system.solver_frames
-    p.launch(choose_solver, *records, system.flags, *LIMITS[solver][:3], 0.1, count=1)
+    p.launch(choose_solver, *records, system.flags, *LIMITS[solver][:3], SLOW, count=1)
     p.run()
     assert system.graph.components.direct[0] == direct
     assert system.flags.sweeping[0] == 1 - direct
@@ -261,5 +261,5 @@ def test_kernels_are_those_that_a_scene_can_need():
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 18, 19, 40])
 def test_no_graph_costs_more_than_that_of_neighbours_of_all(n):
     cost = sum(1.0 + m + 0.5 * m * (m + 1) for m in range(n))
-    graph = Graph(Frames.zeros(n), SolverFrames.zeros(n), Counts.zeros(1), Flags.zeros(1), 1e3, 500.0)
+    graph = Graph(Frames.zeros(n), SolverFrames.zeros(n), Counts.zeros(1), Flags.zeros(1), LIMITS["auto"], SLOW)
     assert graph.may_sweep == (cost > 500.0)

@@ -26,7 +26,7 @@ from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.gjk import refine
 from shinari.collision.narrow.overlap import overlap, write_corners
 from shinari.collision.narrow.pose_records import Poses, Vector, tangents
-from shinari.collision.narrow.rows import Rows, write_row
+from shinari.collision.narrow.rows import Rows, separated, write_row
 from shinari.collision.narrow.support import lowest_pair
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
@@ -59,7 +59,7 @@ def boxes_manifold(shapes, poses, a, b, margin, rows):
     slack = TOLERANCE * min(core_of(shapes, a)[1], core_of(shapes, b)[1])
     gap, axis_kind, i, j, n = box_axis(size_a, pose_a, size_b, pose_b, offset, margin, slack)
     if gap >= margin:
-        return 0
+        return separated(rows, gap)
     if axis_kind == EDGES:
         on_a, on_b, feature, between = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n, slack)
         if between:
@@ -79,7 +79,7 @@ def convex_manifold(shapes, poses, a, b, margin, rows):
         a: First shape.
         b: Second shape.
         margin: Points with a gap below it are written [m].
-        rows: Rows (ROOM, 14). Of each contact: core point of a [m] and its radius [m], core point of b and its radius,
+        rows: Rows (ROOM, 14); without contacts see `shinari.collision.narrow.rows.separated`. Of each contact: core point of a [m] and its radius [m], core point of b and its radius,
             unit normal from b to a, gap n . (core_a - core_b) - radii [m], feature (a whole number below
             `shinari.collision.narrow.clipping.FEATURES`, the same for the same feature), and 1 when the normal turns
             with a, 0 when with b. Rows beyond the count are used for work.
@@ -93,7 +93,7 @@ def convex_manifold(shapes, poses, a, b, margin, rows):
     offset = sub(origin(poses.pose[a]), origin(poses.pose[b]))
     n, gap, of_a = best_axis(shapes, poses, a, b, offset, limit, TOLERANCE * min(size_a, size_b))
     if gap >= limit:
-        return 0
+        return separated(rows, gap - radius_a - radius_b)
     return face_contacts(shapes, poses, a, b, n, gap, of_a, False, margin, rows)
 
 
@@ -149,7 +149,7 @@ def face_contacts(
             from_gap = dot(from_n, add(offset, sub(on_a, on_b)))
         m, found, on_a, on_b = refine(shapes, poses, a, b, offset, from_n, from_gap, size)
         if found >= limit:
-            return 0
+            return separated(rows, found - radius_a - radius_b)
         if fits and found <= gap + slack:
             break
         n, gap, near_a, near_b, of_a = m, found, on_a, on_b, False
@@ -160,4 +160,4 @@ def face_contacts(
     if missed:
         gap = gap - radius_a - radius_b
         write_row(rows, NONE, add(start, near_a), radius_a, add(start, near_b), radius_b, n, gap, float(NEAREST), 0.0)
-    return count + first
+    return count + first if count + first > 0 else separated(rows, margin)

@@ -4,6 +4,7 @@ from shinari.collision.narrow.clipping import CORNERS
 from shinari.collision.narrow.faces import face_along
 from shinari.collision.narrow.overlap import write_corners
 from shinari.collision.narrow.pose_records import tangents
+from shinari.collision.narrow.rows import separated
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector
 from shinari.maths.vec3 import dot, neg, sub
@@ -52,7 +53,10 @@ def plane_manifold(shapes, poses, a, b, margin, table):
     offset = sub(origin(pose_b), origin(pose_a))
     limit = margin + radius
     n, height = rotate_vector(pose_a, (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2])), shapes.size[a, 3]
-    if dot(n, offset) - height - DIAGONAL * length >= limit:
-        return 0
+    gap = dot(n, offset) - height - DIAGONAL * length
+    if gap >= limit:
+        return separated(table, gap - radius)
     count, frame = wall_corners(shapes, poses, b, offset, n, height, limit, table)
+    if count == 0:
+        return separated(table, margin)
     return write_corners(table, count, -1.0, frame, origin(pose_a), (0.0, radius), 1e-5 * length, NONE, 4)

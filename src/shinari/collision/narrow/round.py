@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shinari.collision.narrow.rows import write_row
+from shinari.collision.narrow.rows import separated, write_row
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector, rotate_vector_back
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, neg, scale, sub
@@ -12,6 +12,8 @@ from shinari.shapes.kernels.projection import NONE
 
 SAME = 1e-9
 """Sine of an angle that counts as none, and a distance over the radii that has no direction."""
+TAKEN = 1e-3
+"""Distance of two pairs of places on two capsules that count as one, over their radii."""
 LEVEL = 1e-3
 """How much deeper than at its ends two capsules have to meet between them to meet there too, over their radii."""
 
@@ -26,13 +28,14 @@ def ball_manifold(shapes, poses, a, b, margin, out):
     kind = shapes.kind[b]
     s = (shapes.size[b, 0], shapes.size[b, 1], shapes.size[b, 2], shapes.size[b, 3])
     if kind == HULL:
-        if dot(q, q) > (s[0] + radius + margin) * (s[0] + radius + margin):
-            return 0
+        square = dot(q, q)
+        if square > (s[0] + radius + margin) * (s[0] + radius + margin):
+            return separated(out, np.sqrt(square) - s[0] - radius)
         distance, normal = hull_distance(shapes, b, q)
     else:
         distance, normal = distance_and_normal(kind, q, s, ())
     if distance - radius >= margin:
-        return 0
+        return separated(out, distance - radius)
     n = rotate_vector(pose_b, normal)
     other = shapes.radius[b]
     centre = origin(pose_a)
@@ -92,8 +95,9 @@ def capsules_manifold(shapes, poses, a, b, margin, out):
     apart = sub(origin(pose_a), origin(pose_b))
     reach = radius_a + radius_b
     limit = margin + reach
-    if dot(apart, apart) >= (limit + half_a + half_b) * (limit + half_a + half_b):
-        return 0
+    far = np.sqrt(dot(apart, apart)) - half_a - half_b
+    if far >= limit:
+        return separated(out, far - reach)
     # The two lowest ends: the second is another pair of points, so a pair of ends is not taken twice.
     s0 = t0 = s1 = t1 = 0.0
     k0 = k1 = -1.0
@@ -102,15 +106,16 @@ def capsules_manifold(shapes, poses, a, b, margin, out):
         s, t = capsule_end(k, apart, u, half_a, w, half_b)
         away = sub(add(apart, scale(u, s)), scale(w, t))
         d = np.sqrt(dot(away, away))
-        same = k0 >= 0.0 and abs(s - s0) + abs(t - t0) <= 1e-3 * reach
+        same = k0 >= 0.0 and abs(s - s0) + abs(t - t0) <= TAKEN * reach
         if d < d0 - 1e-6 * reach and not same:
             s1, t1, d1, k1 = s0, t0, d0, k0
             s0, t0, d0, k0 = s, t, d, float(k)
-        elif d < d1 and not same and not (k1 >= 0.0 and abs(s - s1) + abs(t - t1) <= 1e-3 * reach):
+        elif d < d1 and not same and not (k1 >= 0.0 and abs(s - s1) + abs(t - t1) <= TAKEN * reach):
             s1, t1, d1, k1 = s, t, d, float(k)
     s, t, between = crossing(apart, u, half_a, w, half_b)
     away = sub(add(apart, scale(u, s)), scale(w, t))
     d = np.sqrt(dot(away, away))
+    nearest = (min(d, d0) if between else d0) - TAKEN * reach
     count = NONE
     if between and d < d0 - LEVEL * reach and d < limit:
         capsule_row(out, count, pose_a, radius_a, pose_b, radius_b, u, s, w, t, 4.0)
@@ -121,7 +126,7 @@ def capsules_manifold(shapes, poses, a, b, margin, out):
     if d1 < limit and k1 >= 0.0:
         capsule_row(out, count, pose_a, radius_a, pose_b, radius_b, u, s1, w, t1, k1)
         count += 1
-    return count
+    return count if count > 0 else separated(out, nearest - reach)
 
 
 @steady

@@ -33,7 +33,7 @@ from shinari.systems.paths.records import PathState, Zones
 from shinari.systems.paths.zones import between, join, turned_part
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
-from shinari.systems.rigid.contact.pairs import BALLS, BOXES, CAPSULES, CONVEX, MESHES, SLOT_GAP, Pairs, multiplied
+from shinari.systems.rigid.contact.pairs import BALLS, BOXES, CAPSULES, CONVEX, MESHES, Pairs, multiplied
 from shinari.systems.rigid.contact.table import kinds_of
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between
@@ -61,6 +61,12 @@ class Thickness(Record):
     least = Field(np.float64, unit="m", doc="a lower bound of it; infinite without an end")
 
 
+class Turns(Record):
+    """Rotations of the frames in a substep."""
+
+    turn = Field(np.float64, unit="rad")
+
+
 class RigidGate(Record):
     """One row."""
 
@@ -81,7 +87,7 @@ class RigidPaths:
         contacts = bodies.equations.contacts
         self._shapes, self._pairs, self._detection = shapes, contacts.pairs, contacts.detection
         self._paths, self._gate = RigidPairs.zeros(0), RigidGate.zeros(1)
-        self._poses = Poses.zeros(len(shapes))
+        self._poses, self._turns = Poses.zeros(len(shapes)), Turns.zeros(len(bodies.frames))
         self._thickness = Thickness(least=thicknesses(shapes))
         self._features: Features | None = None
         self._kinds = set(kinds_of(shapes))
@@ -95,9 +101,9 @@ class RigidPaths:
         c, arrays, count = self._certificate, self._shapes.arrays, (self._detection.pairs, 0)
         moving = (c.frames,)
         p.copy(0, (self._gate.open, 0))
-        p.launch(
-            screen_pair, self._paths, self._pairs, arrays, self._thickness, *moving, self._gate, count=count, grain=256
-        )
+        p.launch(measure_turn, self._turns, c.frames, count=len(self._turns))
+        records = self._paths, self._pairs, arrays, self._thickness, c.frames, self._turns, self._gate
+        p.launch(screen_pair, *records, count=count)
         shapes = self._shapes.shapes
         with p.when((self._gate.open, 0)):
             for kind in sorted(self._kinds & set(FINDERS)):
@@ -149,9 +155,15 @@ def turn_of(frames, f):
 
 
 @kernel(fastmath=STEADY)
+def measure_turn(f, turns: Turns, frames: Frames):
+    """Write the rotation of a frame in the substep."""
+    turns.turn[f] = turn_of(frames, f)
+
+
+@kernel(fastmath=STEADY)
 def screen_pair(
     p, paths: RigidPairs, pairs: Pairs, collision_shapes: CollisionShapeArrays, thickness: Thickness, frames: Frames,
-    gate: RigidGate
+    turns: Turns, gate: RigidGate
 ):  # fmt: skip
     """Mark a pair whose displacements may bring it too deep. All that are marked write the same flag."""
     a, b = pairs.collision_shapes[p]
@@ -160,12 +172,10 @@ def screen_pair(
     allowed = DEPTH * min(thickness.least[a], thickness.least[b])
     if not (frames.active[f] or frames.active[e]) or not (allowed < np.inf):
         return
-    gap = pairs.reach[p]
-    for k in range(pairs.count[p]):
-        gap = min(gap, pairs.slots[p, k, SLOT_GAP])
+    gap = min(pairs.reach[p], pairs.least_gap[p])
     move = norm(sub(sub(frames.x[f], frames.begin_x[f]), sub(frames.x[e], frames.begin_x[e])))
-    move += turn_of(frames, f) * min(collision_shapes.radius[a], 1e9)
-    move += turn_of(frames, e) * min(collision_shapes.radius[b], 1e9)
+    move += turns.turn[f] * min(collision_shapes.radius[a], 1e9)
+    move += turns.turn[e] * min(collision_shapes.radius[b], 1e9)
     if move > (ONE - KEPT) * max(gap + allowed, ZERO) and gap > -allowed:
         paths.near[p] = True
         gate.open[0] = 1

@@ -3,14 +3,21 @@
 `shinari.systems.rigid.graph` builds them.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from shinari.compute import Field, Record
 from shinari.maths.function import steady
+from shinari.maths.vec3 import dot
 
 # Solution of a component: 0 solved; 1 pending: this Newton step has found no reason for another; 2 another step is
 # needed; 3 another step is needed because limits of friction were renewed.
 SOLVED, PENDING, UNSETTLED, RENEWED = range(4)
+# Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
+UNEVEN = 100.0
+# Part of the speed that gravity gives in a step below which a component that was swept rests.
+RESTING = 0.1
 
 
 class Nodes(Record):
@@ -52,6 +59,7 @@ class Components(Record):
     element = Field(np.int64, doc="its first element in their order")
     word = Field(np.int64, doc="first word of its sets of neighbours")
     ordered = Field(np.int64, doc="whether it can be solved directly: it has an order and blocks")
+    moving = Field(np.int64, doc="whether an order was sought only up to the cost of a simple component")
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
     figure = Field(np.int64, doc="whether it has contact points and its joints are trees")
     trial = Field(np.int64, doc="whether it is solved directly as a trial")
@@ -99,6 +107,39 @@ class Edges(Record):
     """The elements that the graph was built from."""
 
     frames = Field(np.int64, 2)
+
+
+class Motion(NamedTuple):
+    """What a component does, and what it is.
+
+    Attributes:
+        calm: Whether it rests.
+        swept: Whether sweeps have solved one of its frames.
+        uneven: Whether its masses are very different.
+    """
+
+    calm: bool
+    swept: bool
+    uneven: bool
+
+
+@steady
+def motion_of(c, components, nodes, frames, solver_frames, slow):
+    """Motion of a component; `slow` is the speed that gravity gives in a step [m/s]."""
+    speed, least, most, swept = 0.0, np.inf, 0.0, False
+    for j in range(components.node[c], components.node[c + 1]):
+        f = nodes.member[j]
+        v, w = solver_frames.start_v[f], frames.inverse_mass[f]
+        speed, swept = max(speed, dot(v, v)), swept or solver_frames.swept[f]
+        least, most = min(least, w), max(most, w)
+    limit = RESTING * slow if swept else slow
+    return Motion(speed <= limit * limit, swept, most > UNEVEN * least)
+
+
+@steady
+def may_be_direct(motion):
+    """Whether a component that is not simple may be solved directly."""
+    return motion.calm or not motion.swept or motion.uneven
 
 
 @steady

@@ -39,7 +39,6 @@ from shinari.systems.rigid.newton import (
 )
 from shinari.systems.rigid.points import (
     begin_point,
-    calm_point,
     classify_point,
     count_elements,
     mark_limits,
@@ -98,7 +97,7 @@ class BodyEquations:
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
         self._elements = Elements.zeros(self._first_point)
         self._limits = LIMITS[settings.rigid_solver]
-        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits.heavy, self._limits.small)
+        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits, self._slow)
         self._direct = DirectSolver(
             self._graph,
             self._elements,
@@ -217,9 +216,7 @@ class BodyEquations:
         self.tendons.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         graph.record_arrange(p, elements)
         with p.when((counts.nodes, 0)):
-            p.launch(begin_point, points, work, elements, self._frames, first, count=every)
             p.copy(0, (flags.sweeping, 0))
-            p.copy(0, (flags.calm, 0))
             p.copy(0, (flags.trying, 0))
             if graph.may_sweep:
                 p.launch(mark_figure, components, elements, self._sweeps.trees.members, first, count=each)
@@ -228,10 +225,10 @@ class BodyEquations:
             simple = self._limits.simple if graph.may_sweep else math.inf
             limits = simple, self._limits.light, self._limits.small
             p.launch(choose_solver, *records, *limits, self._slow, count=each)
+            p.copy(0, (flags.first_of_step, 0))
+            records = points, work, elements, self._frames, components
+            p.launch(begin_point, *records, first, CALM * self._slow * h, count=every)
             if graph.may_sweep:
-                with p.when((flags.calm, 0)):
-                    calm = CALM * self._slow * h
-                    p.launch(calm_point, points, work, elements, components, first, calm, count=every)
                 with p.when((flags.trying, 0)):
                     p.launch(store_trial, *self._node_records, count=(counts.nodes, 0))
             p.serial(start_solution, counts, flags)

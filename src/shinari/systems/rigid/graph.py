@@ -12,19 +12,32 @@ step starts from its own elements, so that it depends on the state alone.
 
 import numpy as np
 
-from shinari.compute import Program, kernel
+from shinari.compute import Program, kernel, scratch
 from shinari.maths.function import steady
 from shinari.maths.union_find import unite
-from shinari.systems.rigid.components import Blocks, Components, Edges, Neighbours, Nodes, Targets
+from shinari.systems.rigid.components import (
+    Blocks,
+    Components,
+    Edges,
+    Neighbours,
+    Nodes,
+    Targets,
+    may_be_direct,
+    motion_of,
+)
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import is_free
+from shinari.systems.rigid.newton import DirectLimits
 from shinari.systems.rigid.progress import Counts, Flags
 
 # Most bodies of a component for which an order is sought.
 MOST_BODIES = 2048
 # Bits that are used of a word, so that none is negative.
 BITS = 63
+MOST_WORDS = MOST_BODIES // BITS + 1
+# Degrees whose nodes are kept as sets while an order is sought.
+LEVELS = 16
 # Component of an element that is not in the graph.
 MISSING = -2
 
@@ -56,9 +69,9 @@ def check_assignment(_, elements: Elements, edges: Edges, counts: Counts, flags:
 @kernel
 def count_edges(_, elements: Elements, counts: Counts, flags: Flags):
     """Count the edges of the new graph: all elements, or the old edges and the elements that are not in the graph."""
-    if flags.free_changed[0] != 0:
-        counts.edges[0] = 0
-        counts.edges_needed[0] = counts.elements[0]
+    if flags.free_changed[0] != 0 or flags.reorder[0] != 0:
+        counts.edges[0] = 0 if flags.free_changed[0] != 0 else counts.edges[0]
+        counts.edges_needed[0] = counts.edges[0] + counts.elements[0]
         return
     missing = 0
     for e in range(counts.elements[0]):
@@ -71,11 +84,11 @@ def gather_edges(_, elements: Elements, edges: Edges, counts: Counts, flags: Fla
     """Write the edges of the new graph."""
     at = counts.edges[0]
     for e in range(counts.elements[0]):
-        if flags.free_changed[0] != 0 or elements.component[e] == MISSING:
+        if flags.free_changed[0] != 0 or flags.reorder[0] != 0 or elements.component[e] == MISSING:
             edges.frames[at] = elements.frames[e]
             at += 1
     counts.edges[0] = at
-    flags.free_changed[0], flags.elements_changed[0] = 0, 1
+    flags.free_changed[0], flags.reorder[0], flags.elements_changed[0] = 0, 0, 1
 
 
 # ---- components ----
@@ -181,23 +194,79 @@ def count_bits(word, at, width):
     return count
 
 
+@steady
+def turn_bit(levels, degree, i):
+    """Add node i to the set of the nodes with its degree, or take it out."""
+    if degree < LEVELS:
+        levels[degree, i // BITS] ^= 1 << (i % BITS)
+
+
+@steady
+def node_of_least_degree(levels, width, degree, first, n):
+    """The first node of least degree that is not eliminated."""
+    for level in range(LEVELS):
+        for w in range(width):
+            if levels[level, w] != 0:
+                return w * BITS + trailing_zeros(levels[level, w] & -levels[level, w])
+    best = -1
+    for i in range(n):
+        if degree[first + i] >= 0 and (best < 0 or degree[first + i] < degree[first + best]):
+            best = i
+    return best
+
+
 @kernel
-def order_component(c, components: Components, nodes: Nodes, neighbours: Neighbours, cost_limit: np.float64):
-    """Order the nodes by least degree; a component whose factor costs too much is solved by sweeps."""
+def check_order(
+    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags, slow: float
+):  # fmt: skip
+    """Request a rebuild for a component that moved as it was ordered, and needs an order now.
+
+    At the start of a step also for one that has an order and would not get it: a step depends on the state alone.
+    """
+    if may_be_direct(motion_of(c, components, nodes, frames, solver_frames, slow)):
+        if components.moving[c] != 0:
+            flags.reorder[0] = flags.rebuild[0] = 1
+    elif flags.first_of_step[0] != 0 and components.moving[c] == 0:
+        flags.free_changed[0] = flags.rebuild[0] = 1
+
+
+@kernel
+def order_component(
+    c, components: Components, nodes: Nodes, neighbours: Neighbours, frames: Frames, solver_frames: SolverFrames,
+    cost_limit: float, simple: float, slow: float
+):  # fmt: skip
+    """Order the nodes by least degree; a component whose factor costs too much is solved by sweeps.
+
+    Args:
+        c: The component.
+        components: The components.
+        nodes: Their nodes.
+        neighbours: Sets of neighbours, which become those after the elimination.
+        frames: Masses of the frames.
+        solver_frames: Velocities of the frames.
+        cost_limit: Most products of blocks for each body.
+        simple: The same of a component that moves, and was swept.
+        slow: Speed that gravity gives in a step [m/s].
+    """
     first, start, word = components.node[c], components.word[c], neighbours.word
     n = components.node[c + 1] - first
     width = (n + BITS - 1) // BITS
     wanted = components.word[c + 1] > start
+    components.moving[c] = 0 if may_be_direct(motion_of(c, components, nodes, frames, solver_frames, slow)) else 1
+    cost_limit = simple if components.moving[c] != 0 else cost_limit
+    levels = scratch((LEVELS, MOST_WORDS), start)
+    for level in range(LEVELS):
+        for w in range(width if wanted else 0):
+            levels[level, w] = 0
     for i in range(n):
         nodes.degree[first + i] = count_bits(word, start + i * width, width) if wanted else 0
+        if wanted:
+            turn_bit(levels, nodes.degree[first + i], i)
     k, cost = 0, 0.0
     while wanted and k < n and cost <= cost_limit * n:
-        best = -1
-        for i in range(n):
-            degree = nodes.degree[first + i]
-            if degree >= 0 and (best < 0 or degree < nodes.degree[first + best]):
-                best = i
+        best = node_of_least_degree(levels, width, nodes.degree, first, n)
         count = nodes.degree[first + best]
+        turn_bit(levels, count, best)
         nodes.degree[first + best] = -1
         nodes.order[first + k], nodes.size[first + k] = best, count
         cost += 1.0 + count + 0.5 * count * (count + 1)
@@ -209,11 +278,13 @@ def order_component(c, components: Components, nodes: Nodes, neighbours: Neighbo
                 rest ^= low
                 i = at * BITS + trailing_zeros(low)
                 row = start + i * width
+                turn_bit(levels, nodes.degree[first + i], i)
                 for w in range(width):
                     word[row + w] |= word[mine + w]
                 word[row + best // BITS] &= ~(1 << (best % BITS))
                 word[row + i // BITS] &= ~(1 << (i % BITS))
                 nodes.degree[first + i] = count_bits(word, row, width)
+                turn_bit(levels, nodes.degree[first + i], i)
         k += 1
     components.ordered[c] = 1 if wanted and cost <= cost_limit * n else 0
     components.cost[c], components.factored[c] = cost, 0
@@ -342,12 +413,18 @@ class Graph:
         solver_frames: Receives the node of each.
         counts: Numbers of elements, nodes, components and blocks.
         flags: Receives whether a component is solved by sweeps.
-        cost_limit: Largest cost of a factor, in products of blocks for each body, for which an order is sought.
-        small: Cost up to which no component is solved by sweeps.
+        limits: Costs of a factor up to which a component is solved directly.
+        slow: Speed that gravity gives in a step [m/s].
     """
 
     def __init__(
-        self, frames: Frames, solver_frames: SolverFrames, counts: Counts, flags: Flags, cost_limit: float, small: float
+        self,
+        frames: Frames,
+        solver_frames: SolverFrames,
+        counts: Counts,
+        flags: Flags,
+        limits: DirectLimits,
+        slow: float,
     ) -> None:
         rows = len(frames) + 1
         self.nodes, self.components = Nodes.zeros(rows), Components.zeros(rows)
@@ -355,19 +432,22 @@ class Graph:
         self.blocks, self.targets = Blocks.zeros(0), Targets.zeros(0)
         self._neighbours, self._edges = Neighbours.zeros(0), Edges.zeros(0)
         self._frames, self._solver_frames, self._counts, self._flags = frames, solver_frames, counts, flags
-        self._cost_limit, self._small = cost_limit, small
+        self._limits, self._slow = limits, slow
         flags.free_changed[0] = 1
 
     @property
     def may_sweep(self) -> bool:
         """Whether a component can need sweeps: too many bodies, or too costly if all are neighbours."""
         n = len(self._frames)
-        return n > MOST_BODIES or n * (1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0) > self._small
+        return n > MOST_BODIES or n * (1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0) > self._limits.small
 
     def record_arrange(self, p: Program, elements: Elements) -> None:
         """Assign all elements; rebuild the graph when one of them is not in it."""
         edges, counts, flags = self._edges, self._counts, self._flags
         p.serial(check_assignment, elements, edges, counts, flags)
+        if self.may_sweep:
+            records = self.components, self.nodes, self._frames, self._solver_frames, flags
+            p.launch(check_order, *records, self._slow, count=(counts.components, 0))
         with p.when((flags.assign, 0)):
             self._record_assignment(p, elements)
         with p.when((flags.rebuild, 0)):
@@ -378,7 +458,6 @@ class Graph:
             self._record_assignment(p, elements)
         with p.when((flags.elements_changed, 0)):
             p.serial(sort_elements, elements, self.components, counts)
-        p.copy(0, (flags.first_of_step, 0))
 
     def _record_assignment(self, p: Program, elements: Elements) -> None:
         records = elements, self._frames, self._solver_frames, self.nodes, self.components, self.blocks, self._flags
@@ -389,11 +468,12 @@ class Graph:
         nodes, components, neighbours, blocks = self.nodes, self.components, self._neighbours, self.blocks
         each, every = (counts.components, 0), (counts.nodes, 0)
         p.serial(find_roots, edges, self._frames, solver_frames, counts)
-        p.serial(number_nodes, solver_frames, nodes, components, counts, self._cost_limit)
+        p.serial(number_nodes, solver_frames, nodes, components, counts, self._limits.heavy)
         p.require(neighbours, (counts.words, 0))
         p.launch(clear_word, neighbours, count=(counts.words, 0))
         p.serial(set_neighbours, edges, solver_frames, nodes, components, neighbours, counts)
-        p.launch(order_component, components, nodes, neighbours, self._cost_limit, count=each, grain=1)
+        records = components, nodes, neighbours, self._frames, solver_frames
+        p.launch(order_component, *records, self._limits.heavy, self._limits.simple, self._slow, count=each, grain=1)
         p.serial(find_columns, nodes, counts)
         p.require(blocks, (counts.blocks, 0))
         p.require(self.targets, (counts.targets, 0))

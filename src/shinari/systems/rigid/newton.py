@@ -6,8 +6,17 @@ import numpy as np
 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
-from shinari.maths.vec3 import dot
-from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, Nodes, has_failed
+from shinari.systems.rigid.components import (
+    PENDING,
+    RENEWED,
+    SOLVED,
+    UNSETTLED,
+    Components,
+    Nodes,
+    has_failed,
+    may_be_direct,
+    motion_of,
+)
 from shinari.systems.rigid.elements import Elements, JacobianRows, accumulate_row_step, accumulate_step
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.joint_trees import TreeMembers
@@ -47,10 +56,6 @@ LIMITS = {
     "sweeps": DirectLimits(-1.0, -1.0, -1.0, -1.0),
     "auto": DirectLimits(6.0, 60.0, 500.0, 1000.0),
 }
-# Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
-UNEVEN = 100.0
-# Part of the speed that gravity gives in a step below which a component that was swept rests.
-RESTING = 0.1
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
 # failed.
 MOST_STEPS, TRIES = 30, 15
@@ -78,7 +83,8 @@ def choose_solver(
 
     At rest one factor serves for a whole step; in motion every Newton step would need another. A light component that
     was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. One with very different
-    masses, whose forces sweeps do not find, is tried in each substep, and so is a simple one that is a figure.
+    masses, whose forces sweeps do not find, is tried in each substep; a simple one that is a figure, and one that has come
+    to rest, once a step until it succeeds.
 
     Args:
         c: The component.
@@ -86,33 +92,26 @@ def choose_solver(
         nodes: Their nodes.
         frames: Masses of the frames.
         solver_frames: Velocities of the frames.
-        flags: Receives whether a component is solved by sweeps.
+        flags: Receives whether a component is solved by sweeps; whether this is the first substep of a step.
         simple: See `DirectLimits`.
         light: See `DirectLimits`.
         small: See `DirectLimits`.
         slow: Speed that gravity gives in a step: a component that is slower stays direct [m/s].
     """
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
-    direct, calm, trial, swept = components.ordered[c] != 0, False, False, False
+    motion = motion_of(c, components, nodes, frames, solver_frames, slow)
+    swept, again = motion.swept, flags.first_of_step[0] != 0 or not motion.swept
+    direct, calm, trial = components.ordered[c] != 0, False, False
     if direct and cost > simple * (last - first):
-        speed, least, most = 0.0, np.inf, 0.0
-        for j in range(first, last):
-            f = nodes.frame[j]
-            v, w = solver_frames.start_v[f], frames.inverse_mass[f]
-            speed, swept = max(speed, dot(v, v)), swept or solver_frames.swept[f]
-            least, most = min(least, w), max(most, w)
-        limit = RESTING * slow if swept else slow
-        calm = speed <= limit * limit
+        calm = motion.calm and again
         light_enough = cost <= light * (last - first) or cost <= small
-        trial = light_enough and not calm and (not swept or most > UNEVEN * least)
+        trial = light_enough and not motion.calm and may_be_direct(motion)
         direct = calm or trial
-    elif direct:
-        trial = components.figure[c] != 0
+    elif direct and components.figure[c] != 0:
+        direct = trial = again
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and swept) else 0
-    if calm:
-        flags.calm[0] = 1
     if components.trial[c] != 0:
         flags.trying[0] = 1
     if not direct:

@@ -189,27 +189,27 @@ def is_frozen(p, points, frames):
 
 
 @kernel(fastmath=STEADY)
-def begin_point(p, points: Points, work: PointWork, elements: Elements, frames: Frames, first_point: np.int64):
-    """Classify a point for the first time in a solution, and write its force and stiffness."""
-    if is_frozen(p, points, frames):
-        clear_point(first_point + p, elements)
-    else:
-        classify_point_contact(p, first_point + p, points, work, elements)
-
-
-@kernel(fastmath=STEADY)
-def calm_point(
-    p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64,
-    most: np.float64
+def begin_point(
+    p, points: Points, work: PointWork, elements: Elements, frames: Frames, components: Components,
+    first_point: np.int64, most: np.float64
 ):  # fmt: skip
-    """Let the overlap of a point in a resting heap leave by at most a small displacement, so that the heap rests on."""
-    component = elements.component[first_point + p]
+    """Classify a point for the first time in a solution, and write its force and stiffness; sweeps need neither.
+
+    The overlap of a point in a resting heap leaves by at most a small displacement, so that the heap rests on.
+    """
+    e = first_point + p
+    component = elements.component[e]
+    if is_frozen(p, points, frames):
+        clear_point(e, elements)
+        return
+    if component >= 0 and components.direct[component] == 0:
+        return
     start, leaves = work.start_gap[p], work.target_gap[p] - work.start_gap[p]
-    if component >= 0 and components.calm[component] != 0 and start < 0.0 and work.bounce_offset[p] == 0.0:
-        if leaves > most:
-            work.gap[p] += leaves - most
-            work.target_gap[p] -= leaves - most
-        classify_point_contact(p, first_point + p, points, work, elements)
+    calm = component >= 0 and components.calm[component] != 0 and start < 0.0 and work.bounce_offset[p] == 0.0
+    if calm and leaves > most:
+        work.gap[p] += leaves - most
+        work.target_gap[p] -= leaves - most
+    classify_point_contact(p, e, points, work, elements)
 
 
 @kernel(fastmath=STEADY)

@@ -50,14 +50,15 @@ def sweep_points(r, count, rows, nodes):
     """Solve the contact points of two bodies without joints, from row r on."""
     a, b = rows.nodes[r]
     x, y, own, other = nodes.vector[a], nodes.vector[b], nodes.mobility[a], nodes.mobility[b]
-    spin = plus(rotation_part(own), rotation_part(other))
     for k in range(r, r + count):
         ra, rb = halves(rows.arms[k])
         change, active = sweep_point(k, displaced(x, y, ra, rb), rows)
         if active:
             x, y = moved(x, own, ra, change, 1.0), moved(y, other, rb, change, -1.0)
-            change = sweep_moment(k, (x[3] - y[3], x[4] - y[4], x[5] - y[5]), spin, rows)
-            x, y = turned(x, own, change, 1.0), turned(y, other, change, -1.0)
+            if rows.rolls[k]:
+                spin = plus(rotation_part(own), rotation_part(other))
+                change = sweep_moment(k, (x[3] - y[3], x[4] - y[4], x[5] - y[5]), spin, rows)
+                x, y = turned(x, own, change, 1.0), turned(y, other, change, -1.0)
     store(a, b, x, y, nodes)
 
 
@@ -68,29 +69,32 @@ def sweep_points_of_trees(r, count, rows, bodies, paths, nodes):
     ta, tb = nodes.tree[a], nodes.tree[b]
     same = ta >= 0 and tb >= 0 and bodies.tree[ta] == bodies.tree[tb]
     own, other = read_node(a, bodies, paths, nodes), read_node(b, bodies, paths, nodes)
-    on_a, on_b = ZERO, ZERO
+    on_a, on_b, pushed = ZERO, ZERO, False
     for k in range(r, r + count):
         ra, rb = halves(rows.arms[k])
         change, active = sweep_point(k, displaced(own, other, ra, rb), rows)
         if active:
+            pushed = not same
             f, g = wrench(ra, change, NONE, 1.0), wrench(rb, change, NONE, -1.0)
             own = add_rows(own, node_times(a, f, bodies, nodes))
             other = add_rows(other, node_times(b, g, bodies, nodes))
-            spin = plus(spin_mobility(a, bodies, nodes), spin_mobility(b, bodies, nodes))
-            change = sweep_moment(k, (own[3] - other[3], own[4] - other[4], own[5] - other[5]), spin, rows)
-            t = wrench(NONE, NONE, change, 1.0)
-            own = add_rows(own, node_times(a, t, bodies, nodes))
-            other = minus(other, 1.0, node_times(b, t, bodies, nodes))
-            on_a, on_b = add_rows(on_a, add_rows(f, t)), add_rows(on_b, minus(g, 1.0, t))
+            on_a, on_b = add_rows(on_a, f), add_rows(on_b, g)
+            if rows.rolls[k]:
+                spin = plus(spin_mobility(a, bodies, nodes), spin_mobility(b, bodies, nodes))
+                change = sweep_moment(k, (own[3] - other[3], own[4] - other[4], own[5] - other[5]), spin, rows)
+                t = wrench(NONE, NONE, change, 1.0)
+                own = add_rows(own, node_times(a, t, bodies, nodes))
+                other = minus(other, 1.0, node_times(b, t, bodies, nodes))
+                on_a, on_b = add_rows(on_a, t), minus(on_b, 1.0, t)
             if same:
                 # a force on one moves the other
                 push(ta, on_a, bodies)
                 push(tb, on_b, bodies)
                 on_a, on_b = ZERO, ZERO
                 own, other = read_node(a, bodies, paths, nodes), read_node(b, bodies, paths, nodes)
-    if a != len(nodes) - 1:
+    if pushed and a != len(nodes) - 1:
         push_node(a, on_a, bodies, nodes)
-    if b != len(nodes) - 1:
+    if pushed and b != len(nodes) - 1:
         push_node(b, on_b, bodies, nodes)
 
 
@@ -117,21 +121,21 @@ def sweep_point(k, d, rows):
     Returns the change of its force, and whether it touches.
     """
     n, mobility, softness = rows.normal[k], rows.mobility[k], rows.softness[k]
-    f, t = halves(rows.force[k])
+    f = rows.force[k]
     old, reach = dot(n, f), times(mobility, n)
     gap = rows.gap[k] + dot(n, d)
     normal = old + normal_response(-gap, 0.0, old, softness, dot(n, reach), -old)
     if normal == 0.0 and old == 0.0 and dot(f, f) == 0.0:
         # apart, as before: no friction
         return NONE, False
-    slip = add(rows.slip[k], tangential(add(d, scale(reach, normal - old)), n))
+    slip = tangential(add(d, scale(reach, normal - old)), n)
     before, grip = sub(f, scale(n, old)), rows.grip[k]
     trial = sub(sub(rows.hold[k], scale(slip, grip)), before)
     square = dot(trial, trial)
     w = dot(trial, times(mobility, trial)) / square if square > 0.0 else 0.0
     hold = friction(add(before, scale(trial, 1.0 / (1.0 + grip * w))), normal, rows.law[k])
     new = add(scale(n, normal), hold)
-    rows.force[k] = new[0], new[1], new[2], t[0], t[1], t[2]
+    rows.force[k] = new
     return sub(new, f), True
 
 
@@ -142,11 +146,8 @@ def sweep_moment(k, rotation, mobility, rows):
     The stiffnesses are those of `shinari.systems.rigid.points.resist`. Returns the change of the moment.
     """
     rolling, torsional = rows.moments[k]
-    if rolling == 0.0 and torsional == 0.0:
-        return NONE
-    n, grip = rows.normal[k], rows.grip[k]
-    f, old = halves(rows.force[k])
-    normal, rotation = dot(n, f), add(rows.rotation[k], rotation)
+    n, grip, old = rows.normal[k], rows.grip[k], rows.moment[k]
+    normal, rotation = dot(n, rows.force[k]), add(rows.rotation[k], rotation)
     about, old_normal = dot(n, rotation), dot(n, old)
     stiffness = grip * torsional * torsional
     w = dot(n, times(mobility, n))
@@ -162,5 +163,5 @@ def sweep_moment(k, rotation, mobility, rows):
     size = math.sqrt(dot(roll, roll))
     roll = scale(roll, rolling * normal / size) if size > rolling * normal else roll
     t = add(scale(n, spin), roll)
-    rows.force[k] = f[0], f[1], f[2], t[0], t[1], t[2]
+    rows.moment[k] = t
     return sub(t, old)

@@ -13,15 +13,16 @@ of Catto 2011 (Soft Constraints) and of Box2D; there, bodies are moved by veloci
 follows.
 
 Friction is the same spring and damper along the surface. Its spring is carried on from substep to substep by the force
-`hold`, which leaves out the damper. Points that are apart at the start, or bounce, stay stiff.
+of the last one, without that of the damper. Points that are apart at the start, or bounce, stay stiff.
 """
 
 import numpy as np
 
-from shinari.collision.law import COMPLIANCE, GRIP, recovery, regularised_stiffness, tangential
+from shinari.collision.law import COMPLIANCE, GRIP, ROLLING, TORSION, recovery, regularised_stiffness, tangential
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.vec3 import scale, sub
 from shinari.systems.rigid.components import Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Elements, PointWork
@@ -46,19 +47,22 @@ class SweepRows(Record):
     """Contact points in the order of the sweeps, R rows; the rows of joints are not in use."""
 
     point = Field(np.int64)
-    nodes = Field(np.int64, 2, doc="nodes of a and b; the last row of the nodes for an immovable frame")
+    nodes = Field(
+        np.int64, 2, doc="in the first row of a group: nodes of a and b; the last row of the nodes for an immovable frame"
+    )
     arms = Field(np.float64, 6, unit="m", doc="r_a and r_b")
     normal = Field(np.float64, 3, doc="from b to a")
     gap = Field(np.float64, unit="m", doc="gap at the prediction")
-    slip = Field(np.float64, 3, unit="m", doc="slip at the prediction")
+    hold = Field(np.float64, 3, unit="N", doc="friction at the prediction, with what is carried on")
     softness = Field(np.float64, unit="m/N", doc="inverse stiffness along the normal")
     grip = Field(np.float64, unit="N/m", doc="stiffness along the surface")
     law = Field(np.float64, 2, doc="friction and static friction")
+    rolls = Field(np.bool_, doc="whether it has rolling or torsional friction; else the next three are not in use")
     moments = Field(np.float64, 2, unit="m", doc="rolling and torsional friction")
-    mobility = Field(np.float64, 6, unit="m/N", doc="displacement by a unit force, xx yy zz yz zx xy")
     rotation = Field(np.float64, 3, unit="rad", doc="relative rotation of the bodies at the prediction")
-    hold = Field(np.float64, 3, unit="N", doc="friction that is carried on from the last substep")
-    force = Field(np.float64, 6, unit="N, N m", doc="accumulated force and moment on a")
+    moment = Field(np.float64, 3, unit="N m", doc="accumulated moment on a")
+    mobility = Field(np.float64, 6, unit="m/N", doc="displacement by a unit force, xx yy zz yz zx xy")
+    force = Field(np.float64, 3, unit="N", doc="accumulated force on a")
 
 
 @steady
@@ -106,8 +110,9 @@ def write_sweep_rows(
         arms = elements.arms[e]
         ra, rb = halves(arms)
         rows.point[r] = p
-        rows.nodes[r] = node_or_last(elements.nodes[e, 0], nodes), node_or_last(elements.nodes[e, 1], nodes)
-        rows.arms[r], rows.normal[r], rows.slip[r] = arms, n, work.slip[p]
+        if k == 0:
+            rows.nodes[r] = node_or_last(elements.nodes[e, 0], nodes), node_or_last(elements.nodes[e, 1], nodes)
+        rows.arms[r], rows.normal[r] = arms, n
         stiffness, gap, start = work.stiffness[p], work.gap[p], work.start_gap[p]
         soft = stiffness * (SOFT_STIFFNESS / POINT_STIFFNESS)
         rows.grip[r] = GRIP * stiffness
@@ -116,11 +121,13 @@ def write_sweep_rows(
             rows.grip[r] = stiffness = soft
         stiffness = regularised_stiffness(stiffness, law[COMPLIANCE])
         rows.gap[r], rows.softness[r] = gap, 1.0 / stiffness if stiffness > 0.0 else 0.0
-        rows.law[r], rows.moments[r] = (law[0], law[1]), (law[4], law[5])
+        rows.law[r], rows.rolls[r] = (law[0], law[1]), law[ROLLING] > 0.0 or law[TORSION] > 0.0
+        if rows.rolls[r]:
+            rows.moments[r], rows.rotation[r] = (law[ROLLING], law[TORSION]), work.rotation[p]
+            rows.moment[r] = 0.0, 0.0, 0.0
         mass, inertia = frames.inverse_mass, frames.inverse_inertia
         x = compliance_column(a, b, ra, rb, (h2, 0.0, 0.0), mass, inertia)
         y = compliance_column(a, b, ra, rb, (0.0, h2, 0.0), mass, inertia)
         z = compliance_column(a, b, ra, rb, (0.0, 0.0, h2), mass, inertia)
         rows.mobility[r] = x[0], y[1], z[2], y[2], z[0], x[1]
-        rows.hold[r], rows.rotation[r] = tangential(last, n), work.rotation[p]
-        rows.force[r] = last[0], last[1], last[2], 0.0, 0.0, 0.0
+        rows.hold[r], rows.force[r] = sub(tangential(last, n), scale(work.slip[p], rows.grip[r])), last

@@ -24,14 +24,23 @@ from shinari.systems.rigid.frames import Frames, SolverFrames, were_swept
 from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, find_trees
 from shinari.systems.rigid.joints.joints import Joints
-from shinari.systems.rigid.joints.values import JointValues
+from shinari.systems.rigid.joints.limits import store_sides
+from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.points import advance_point, halves
 from shinari.systems.rigid.progress import Counts
 from shinari.systems.rigid.sweep_groups import ColouredGroups, SweepOrder
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
 from shinari.systems.rigid.sweep_points import NONE, sweep_points, sweep_points_of_trees
 from shinari.systems.rigid.sweep_rows import LEAVES, SWEEPS, SweepRows, write_sweep_rows
-from shinari.systems.rigid.sweep_trees import factor_tree, finish_tree, mobility_of, node_times, start_tree, wrench
+from shinari.systems.rigid.sweep_trees import (
+    displacement_since,
+    factor_tree,
+    finish_tree,
+    mobility_of,
+    node_times,
+    start_tree,
+    wrench,
+)
 
 # Groups that a thread takes at once.
 GRAIN = 32
@@ -79,8 +88,8 @@ def start_sweep_group(
         a, b = rows.nodes[r]
         for k in range(r, r + groups.count[g]):
             if not warm:
-                rows.force[k] = none
-            f, _ = halves(rows.force[k])
+                rows.force[k] = NONE
+            f = rows.force[k]
             ra, rb = halves(rows.arms[k])
             start_force(a, wrench(ra, f, NONE, 1.0), bodies, nodes)
             start_force(b, wrench(rb, f, NONE, -1.0), bodies, nodes)
@@ -103,6 +112,7 @@ def write_tree_mobility(
     rows: SweepRows,
     elements: Elements,
     points: Points,
+    work: PointWork,
     bodies: TreeBodies,
     nodes: Nodes,
     first_point: np.int64,
@@ -123,8 +133,10 @@ def write_tree_mobility(
         rows.mobility[k] = new
         if points.law[rows.point[k], COMPLIANCE] == 0.0:
             lighter = dot(n, times(new, n)) / dot(n, times(old, n))
+            grip = rows.grip[k]
             rows.softness[k] *= lighter
-            rows.grip[k] /= lighter
+            rows.grip[k] = grip / lighter
+            rows.hold[k] = add(rows.hold[k], scale(work.slip[rows.point[k]], grip - rows.grip[k]))
 
 
 @steady
@@ -193,24 +205,28 @@ def finish_point(k, first_point, rows, elements, points, work, nodes):
     e = first_point + p
     elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
     advance_point(p, e, points, work, elements)
-    f, _ = halves(rows.force[k])
-    n = points.normal[p]
+    f, n = rows.force[k], points.normal[p]
     normal, hold = dot(n, f), tangential(f, n)
     slides = dot(hold, hold) >= (work.friction_coefficient[p] * normal) * (work.friction_coefficient[p] * normal)
     work.status[p] = APART if normal <= 0.0 else (SLIDING if slides else STICKING)
     work.force[p] = f
-    kept = add(rows.hold[k], scale(sub(hold, rows.hold[k]), LEAVES))
+    last = tangential(work.last_force[p], n)
+    kept = add(last, scale(sub(hold, last), LEAVES))
     work.kept_force[p] = add(scale(n, normal), friction(kept, normal, rows.law[k]))
 
 
-@kernel
-def finish_joint(j, elements: Elements, components: Components):
-    """Write the force of a joint after the last sweep.
+@kernel(fastmath=STEADY)
+def finish_joint(
+    j, joints: JointData, values: JointValues, elements: Elements, components: Components, nodes: Nodes
+):
+    """Write the force of a joint after the last sweep, and the sides on which its limits are active.
 
     By its stiffness it would report the remaining error of the sweeps as a force.
     """
     component = elements.component[j]
     if component >= 0 and components.direct[component] == 0:
+        elements.displacement[j] = displacement_since(j, elements, nodes)
+        store_sides(j, joints.codes, values, elements)
         elements.force[j], elements.displacement[j] = elements.accumulated[j], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -236,6 +252,8 @@ def mark_swept_joint(j, values: JointValues, elements: Elements, components: Com
     """Store whether sweeps have solved a joint."""
     component = elements.component[j]
     values.swept[j] = component >= 0 and components.direct[component] == 0
+    if not values.swept[j]:
+        values.sides[j] = 0.0, 0.0, 0.0
 
 
 class Sweeps:
@@ -292,7 +310,7 @@ class Sweeps:
             self._record_pair(p, first_point)
         records = groups, rows, elements, jacobian_rows, self._points, self._work, nodes
         p.launch(finish_sweep_group, *records, joints, count=each, grain=GRAIN)
-        p.launch(finish_joint, elements, components, count=joints, grain=64)
+        p.launch(finish_joint, self._data, self._values, elements, components, nodes, count=joints, grain=64)
         p.launch(move_sweep_node, nodes, components, frames, solver_frames, count=every)
 
     def record_finish(self, p: Program) -> None:
@@ -307,7 +325,7 @@ class Sweeps:
         bodies, paths = self.trees.bodies, self.trees.paths
         if len(self.trees.trees) > 1:
             self._record_trees(p, factor_tree)
-            records = groups, rows, elements, self._points, bodies, nodes, first_point
+            records = groups, rows, elements, self._points, self._work, bodies, nodes, first_point
             p.launch(write_tree_mobility, *records, count=(self._counts.groups, 0), grain=GRAIN)
         records = groups, rows, elements, self._jacobian_rows, bodies, paths, nodes, self._joints
         self._record_colours(p, sweep_group, records, backward=False)

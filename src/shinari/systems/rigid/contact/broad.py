@@ -398,7 +398,7 @@ class BroadPhase:
         """Record the decision whether pairs are found in this substep, `detection.renew`."""
         frames, margins = self._frames, self.margins
         p.launch(check_margin_left, frames, margins, self._weight * self._h, self._h, count=len(margins))
-        p.serial(decide, self.detection, frames, margins)
+        p.serial(decide, self.detection, margins)
 
     def record_find(self, p: Program) -> None:
         """Record the search for pairs. Points of pairs that remain are kept if `detection.keep_points`."""

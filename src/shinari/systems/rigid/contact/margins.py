@@ -108,16 +108,14 @@ def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: 
 
 
 @kernel
-def decide(_, detection: Detection, frames: Frames, margins: FrameMargins):
+def decide(_, detection: Detection, margins: FrameMargins):
     """Decide whether pairs are found in this substep."""
-    away = asleep = False
+    away = False
     for f in range(len(margins)):
         away |= margins.away[f]
-        asleep |= frames.asleep[f]
     detection.renew[0] = 1 if away or detection.searched[0] == 0 or detection.each_substep[0] != 0 else 0
     if detection.renew[0] != 0:
-        keep = detection.searched[0] != 0 or asleep
-        detection.keep_points[0] = 1 if keep and detection.each_substep[0] == 0 else 0
+        detection.keep_points[0] = 1 if detection.each_substep[0] == 0 else 0
         detection.keep_pairs[0] = detection.tight[0] = detection.done[0] = 0
     elif detection.any_swept[0] != 0:
         # the paths are those of the last substep

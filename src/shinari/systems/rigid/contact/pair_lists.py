@@ -9,7 +9,7 @@ from shinari.compute.scan import Offsets
 from shinari.maths.function import steady
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
-from shinari.systems.rigid.contact.pairs import SLOT_COLUMNS, Kept, Pairs, kind_of_pair
+from shinari.systems.rigid.contact.pairs import SLOT_COLUMNS, Kept, Pairs, is_empty, kind_of_pair
 from shinari.systems.rigid.frames import Frames
 
 
@@ -33,14 +33,15 @@ def store_pair_key(
 ):  # fmt: skip
     """Store the key of an old pair, and whether its points are kept.
 
-    Those of swept frames are not, and those of the last step only where neither frame can move.
+    Those of swept frames are not, and those of the last step only where neither frame can move. That there are none
+    depends on poses alone.
     """
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     old.key[p] = a * len(collision_shapes) + b
     frozen = pairs.frozen[p] and not (frames.active[f] or frames.active[e])
     of_this_step = detection.searched[0] != 0 and not (margins.swept[f] or margins.swept[e])
-    old.row[p] = 1 if frozen or of_this_step else 0
+    old.row[p] = 1 if frozen or of_this_step or is_empty(pairs, p) else 0
 
 
 @kernel
@@ -113,7 +114,7 @@ def begin_pair(
     a, b = pairs.collision_shapes[p]
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
-    pairs.frozen[p] = False
+    pairs.frozen[p], pairs.margin[p] = False, 0.0
     if detection.old_pairs[0] > 0:
         key = a * len(collision_shapes) + b
         at = first_from(key, old.key, detection.old_pairs[0])

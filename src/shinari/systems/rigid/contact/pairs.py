@@ -107,8 +107,9 @@ class Pairs(Record):
         np.float64, 7, doc="pose of a in the axes of b when the points were found: position [m], quaternion"
     )
     pose = Field(np.float64, 7, doc="present pose of a in the axes of b")
-    margin = Field(np.float64, unit="m", doc="largest gap up to which points were found")
+    margin = Field(np.float64, unit="m", doc="largest gap up to which points were found; without points a gap it has")
     reach = Field(np.float64, unit="m", doc="largest gap up to which points are active")
+    least_gap = Field(np.float64, unit="m", doc="least gap of its points; infinite without points")
     slots = Field(
         np.float64,
         (SLOTS, SLOT_COLUMNS),
@@ -282,6 +283,15 @@ def write_slots(
     pairs.found_pose[p] = pairs.pose[p]
 
 
+@steady
+def is_empty(pairs, p):
+    """Whether a pair is known to have no points: they need not be sought before its gap is as small as `margin`.
+
+    That a search would find none does not depend on when the last one was. Points of a mesh are those that were tried.
+    """
+    return pairs.count[p] == 0 and pairs.kind[p] != MESHES
+
+
 @kernel(fastmath=STEADY)
 def update_pair(
     p,
@@ -323,13 +333,16 @@ def update_pair(
     )
     travelled, angle = pose_change(now, pairs.found_pose[p])
     travelled += angle * collision_shapes.radius[a]
-    good = (
-        not frozen
-        and pairs.valid[p]
-        and angle <= most_turn
-        and travelled <= bound
-        and travelled + reach <= pairs.margin[p]
-    )
+    if is_empty(pairs, p):
+        good = travelled + (reach + bound) <= pairs.margin[p]
+    else:
+        good = (
+            not frozen
+            and pairs.valid[p]
+            and angle <= most_turn
+            and travelled <= bound
+            and travelled + reach <= pairs.margin[p]
+        )
     pairs.renew[p], pairs.reach[p], pairs.pose[p] = not good, reach, now
     if good:
         for k in range(pairs.count[p]):
@@ -341,9 +354,12 @@ def update_pair(
 @kernel(fastmath=STEADY)
 def mark_active_points(p, pairs: Pairs, shapes: Shapes):
     """Mark the points whose gap is below the reach."""
-    mask = 0
+    mask, least = 0, np.inf
     for k in range(pairs.count[p]):
-        mask |= (1 if pairs.slots[p, k, SLOT_GAP] < pairs.reach[p] else 0) << k
+        gap = pairs.slots[p, k, SLOT_GAP]
+        mask |= (1 if gap < pairs.reach[p] else 0) << k
+        least = min(least, gap)
+    pairs.least_gap[p] = least
     pairs.changed[p] = pairs.renew[p] or mask != pairs.mask[p]
     pairs.mask[p] = mask
     if pairs.renew[p]:
@@ -366,6 +382,8 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
             swapped = shapes.kind[a] > shapes.kind[b]
             first, second = (b, a) if swapped else (a, b)
             count = manifold(shapes, poses, first, second, pairs.margin[p], rows)
+            if count == 0:
+                pairs.margin[p] = max(pairs.margin[p], rows[0, GAP])
             if swapped:
                 mirror(rows, count)
             write_slots(p, count, pairs, collision_shapes, frame_poses, rows)

@@ -322,6 +322,8 @@ def write_points(
             points.radius[at] = pairs.slots[p, k, SLOT_RADIUS_A], pairs.slots[p, k, SLOT_RADIUS_B]
             points.key[at] = base + np.int64(pairs.slots[p, k, SLOT_FEATURE])
             at += 1
+    if at == pairs.start[p]:
+        return
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
     if detection.renew[0] != 0:
         first = first_from(base, old.key, detection.old_points[0])

@@ -46,7 +46,7 @@ from shinari.systems.rigid.joints.table import (
 )  # fmt: skip
 from shinari.systems.rigid.joints.values import FORCE, STIFFNESS, JointData, JointValues, Phase
 
-SAVED = ("saturated", "angles", "broken", "motors", "sliding", "lag", "loads")
+SAVED = ("saturated", "angles", "broken", "motors", "sliding", "lag", "loads", "sides")
 """Values of joints that are part of the state, as `joints/...`."""
 
 

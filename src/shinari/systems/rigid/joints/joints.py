@@ -91,6 +91,7 @@ def start_joints(joints: Sequence[Joint]) -> dict[str, np.ndarray]:
         "joints/sliding": np.zeros(count),
         "joints/lag": np.zeros(count),
         "joints/loads": np.zeros((count, 6)),
+        "joints/sides": np.zeros((count, 3)),
     }
 
 

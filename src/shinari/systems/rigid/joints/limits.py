@@ -75,17 +75,20 @@ def store_row(rows, j, slot, force, stiffness):
 
 
 @steady
-def limit(j, slot, numbers, least, rows, k, value, after, first, excess):
+def limit(j, slot, numbers, least, values, k, value, after, first):
     """Force and stiffness of the limits whose bounds are in columns `least` and the next; they are stored.
 
-    `after` is the force of the limits after the last solution, `excess` what may stay below (negative) or beyond them.
+    `after` is the force of the limits after the last solution.
     """
+    rows, way = values.rows, slot - TRAVEL
+    # what may stay below (negative) or beyond them
+    excess, was = values.excess[j, way], values.sides[j, way] if first else values.rows[j, ACTIVE + way]
     force, stiffness, side = bounded(
         k, value, numbers[j, least] + min(excess, 0.0), numbers[j, least + 1] + max(excess, 0.0),
-        numbers[j, LIMIT_COMPLIANCE], rows[j, ACTIVE + slot - TRAVEL], after, first,
+        numbers[j, LIMIT_COMPLIANCE], was, after, first,
     )  # fmt: skip
     store_row(rows, j, slot, force, stiffness)
-    rows[j, ACTIVE + slot - TRAVEL] = side
+    rows[j, ACTIVE + way] = side
     return force, stiffness
 
 
@@ -105,6 +108,23 @@ def forces_after(j, codes, rows, displacement):
         rows[j, FORCE + SWING] - rows[j, STIFFNESS + SWING] * across,
         rows[j, FORCE + MOTOR_ROW] - rows[j, STIFFNESS + MOTOR_ROW] * free,
         rows[j, FORCE + FRICTION_ROW] - rows[j, STIFFNESS + FRICTION_ROW] * free,
+    )
+
+
+@steady
+def side_after(side, force):
+    """Side of a limit after the last solution: it is active while it pushes."""
+    return side if side * force > 0.0 else 0.0
+
+
+@steady
+def store_sides(j, codes, values, elements):
+    """Store the sides on which the limits of a joint are active after the last displacement."""
+    rows, after = values.rows, forces_after(j, codes, values.rows, elements.displacement)
+    values.sides[j] = (
+        side_after(rows[j, ACTIVE], after[0]),
+        side_after(rows[j, ACTIVE + 1], after[1]),
+        side_after(rows[j, ACTIVE + 2], after[2]),
     )
 
 
@@ -186,16 +206,16 @@ def act_freely(j, joints, values, coordinate, displacement, k, after, h, first):
 @steady
 def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
     """Limits along and about the axis, and what acts freely: force and stiffness along x, moment and one about x."""
-    codes, numbers, rows, excess = joints.codes, joints.numbers, values.rows, values.excess
+    codes, numbers = joints.codes, joints.numbers
     flags = codes[j, FLAGS]
     along, stiff, about, against = 0.0, 0.0, 0.0, 0.0
     angle = 0.0
     if flags & (HAS_TWIST | HAS_ANGLE):
         angle = nearest_turn(twist_of(p), values.angles[j])
     if flags & HAS_TRAVEL:
-        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, rows, k, travel, after[0], first, excess[j, 0])
+        along, stiff = limit(j, TRAVEL, numbers, LEAST_TRAVEL, values, k, travel, after[0], first)
     if flags & HAS_TWIST and codes[j, KIND] != BALL:
-        about, against = limit(j, TWIST, numbers, LEAST_TWIST, rows, kt, angle, after[1], first, excess[j, 1])
+        about, against = limit(j, TWIST, numbers, LEAST_TWIST, values, kt, angle, after[1], first)
     if flags & HAS_AXIS or values.motors[j, MOTOR_KIND] != NO_MOTOR:
         slides = codes[j, KIND] == SLIDER
         coordinate, displacement = (travel, past[0][0]) if slides else (angle, past[1][0])
@@ -206,16 +226,16 @@ def act_on_axis(j, joints, values, travel, p, k, kt, past, after, h, first):
 
 
 @steady
-def act_on_ball(j, codes, numbers, rows, angles, excess, axes, p, kt, after, first):
+def act_on_ball(j, codes, numbers, values, axes, p, kt, after, first):
     """Limits of swing and twist: moment and stiffness in the world."""
-    flags = codes[j, FLAGS]
+    flags, rows = codes[j, FLAGS], values.rows
     moment, against = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     swing, y, z = swing_of(p)
     across = add(scale(axes[1], y), scale(axes[2], z))
     cosine = math.cos(swing)
     set_vector_at(rows, j, ACROSS, across)
     if flags & HAS_SWING:
-        f, s = limit(j, SWING, numbers, LEAST_SWING, rows, kt, swing, after[2], first, excess[j, 2])
+        f, s = limit(j, SWING, numbers, LEAST_SWING, values, kt, swing, after[2], first)
         moment, against = add(moment, scale(across, f)), plus(against, outer(across, s))
     if flags & HAS_TWIST:
         # the twist changes by (a + b) . phi / (1 + a . b), with the axes a and b: 1 along b, tan(swing / 2) sideways
@@ -223,8 +243,8 @@ def act_on_ball(j, codes, numbers, rows, angles, excess, axes, p, kt, after, fir
         tangent = math.sin(swing) / (1.0 + cosine) if some else 0.0
         about = add(axes[0], add(scale(axes[1], tangent * z), scale(axes[2], -tangent * y)))
         k = kt * 0.5 * (1.0 + cosine)
-        angle = nearest_turn(twist_of(p), angles[j])
-        f, s = limit(j, TWIST, numbers, LEAST_TWIST, rows, k, angle, after[1], first, excess[j, 1])
+        angle = nearest_turn(twist_of(p), values.angles[j])
+        f, s = limit(j, TWIST, numbers, LEAST_TWIST, values, k, angle, after[1], first)
         if not some:
             f, s = 0.0, 0.0
             store_row(rows, j, TWIST, f, s)
@@ -276,7 +296,7 @@ def add_to_element(e, force, moment, k, r, elements):
 @steady
 def restrain_joint(j, joints, values, elements, frames, h, first, after):
     """Add limits, motor and damping of a joint that is measured in the axes of the joint on b."""
-    codes, numbers, rows = joints.codes, joints.numbers, values.rows
+    codes, numbers = joints.codes, joints.numbers
     gap, _, _ = anchor_offset(codes, numbers, j, frames.x, frames.q)
     axes = axes_of(joint_frame(numbers, j, FRAME_B, frames.q[codes[j, SECOND]]))
     p = relative(codes, numbers, j, frames.q)
@@ -288,7 +308,7 @@ def restrain_joint(j, joints, values, elements, frames, h, first, after):
     turning = from_axes(axes, (moment[0] + t, moment[1], moment[2]))
     turn_stiffness = along_axes(axes, (against[0] + r, against[1], against[2]))
     if codes[j, KIND] == BALL:
-        t, r = act_on_ball(j, codes, numbers, rows, values.angles, values.excess, axes, p, kt, after, first)
+        t, r = act_on_ball(j, codes, numbers, values, axes, p, kt, after, first)
         turning, turn_stiffness = add(turning, t), plus(turn_stiffness, r)
     pushing = from_axes(axes, (force[0] + f, force[1], force[2]))
     add_to_element(
@@ -305,7 +325,7 @@ def restrain_distance(j, joints, values, elements, frames, h, first, after):
     k = JOINT_STIFFNESS / (h * h) * numbers[j, POINT_MASS]
     f, s = 0.0, 0.0
     if codes[j, FLAGS] & HAS_TRAVEL:
-        f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, after[0], first, values.excess[j, 0])
+        f, s = limit(j, TRAVEL, numbers, LEAST_TRAVEL, values, k, length, after[0], first)
     if codes[j, FLAGS] & HAS_PAST:
         old, _, _ = anchor_offset(codes, numbers, j, frames.x0, frames.q0)
         _, before = direction_and_length(old)

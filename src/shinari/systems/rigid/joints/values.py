@@ -46,6 +46,12 @@ class JointValues(Record):
         unit="m, rad, rad",
         doc="how far travel, twist and swing may stay beyond limits, see `easing`",
     )
+    sides = Field(
+        np.float64,
+        3,
+        doc="side of travel, twist and swing on which a limit was active as sweeps ended, -1, 0 or 1",
+        saved=True,
+    )
     old_rows = Field(np.float64, ROWS, doc="rows before the last evaluation")
     old_force = Field(np.float64, 6, doc="force of the element before the last evaluation")
     old_stiffness = Field(np.float64, 12, doc="stiffness of the element before the last evaluation")
