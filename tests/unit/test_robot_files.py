@@ -1,6 +1,7 @@
 """Robot files are data from outside: what they name is found in their folder or refused, and never run or opened."""
 
 import os
+import re
 import warnings
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from shinari.io.robots.read import read_source
 pytest.importorskip("mujoco", reason="the extra [robot] is not installed")
 
 LINK = '<link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+
+URDF_PAIR = (
+    f'<robot name="r">{LINK}</link>{LINK.replace(chr(34) + "a", chr(34) + "b").replace("1", "{mass}", 1)}</link>'
+    '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="{axis}"/></joint></robot>'
+)
+MJCF_BALL = '<mujoco><worldbody><body name="q"><joint/><geom size=".1" {}/></body></worldbody></mujoco>'
 
 
 def urdf(geometry: str = "", role: str = "collision") -> str:
@@ -345,3 +352,31 @@ def test_places_in_the_world_become_local(tmp_path: Path) -> None:
     _, robot = load(write(tmp_path, text))
     assert np.allclose(robot.joints["j"].anchor, [0, 2, 0])
     assert np.allclose(robot.joints["k"].anchor, [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (URDF_PAIR.format(mass="nan", axis="0 0 1"), "<mass> of link 'b': is nan kg; expected a number above 0"),
+        (URDF_PAIR.format(mass="1", axis="0 0 0"), "<axis> of joint 'j': xyz: expected a direction"),
+        (MJCF_BALL.format('mass="-1"'), "<geom> of body 'q': mass: expected at least 0, got -1"),
+        (MJCF_BALL.format('density="nan"'), "<geom> of body 'q': density: expected at least 0, got nan"),
+    ],
+)
+def test_bad_numbers_are_refused_by_their_element(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "robot.xml"
+    path.write_text(text)
+    with pytest.raises(sn.FileError, match=re.escape(f"{path}: {told}")):
+        sn.load_robot(path, sn.Scene())
+
+
+def test_unknown_parts_of_a_robot_are_named_with_those_that_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "robot.xml"
+    path.write_text(URDF_PAIR.format(mass="1", axis="0 0 1"))
+    robot = sn.load_robot(path, sn.Scene())
+    with pytest.raises(sn.SceneError, match="robot 'r': joints: there is no 'elbow'; known are j"):
+        robot.joints["elbow"]
+    with pytest.raises(sn.SceneError, match="robot 'r': sensors: there is no 'gyro'; known are none"):
+        robot.sensors["gyro"]
+    assert "elbow" not in robot.joints
+    assert robot.joints.get("elbow") is None

@@ -1,5 +1,6 @@
 """MJCF as text that MuJoCo parses: included files in their place, and nothing in it names a file."""
 
+import math
 import os
 import posixpath
 from pathlib import Path
@@ -29,7 +30,7 @@ def prepare_mjcf(root: Element, source: Source, models: tuple[Path, ...] = ()) -
         models: Files of the models that this one is part of.
 
     Raises:
-        FileError: A file is missing, or may not be read.
+        FileError: A file is missing, or may not be read; a mass is negative.
     """
     _include(root, source, set())
     folders = {"meshdir": "", "strippath": "false"}
@@ -39,6 +40,7 @@ def prepare_mjcf(root: Element, source: Source, models: tuple[Path, ...] = ()) -
             folders[name] = compiler.attrib.pop(name, folders[name])
         for name in ("texturedir", "discardvisual"):
             compiler.attrib.pop(name, None)
+    _check_masses(root, source)
     _drop_skipped(root, source)
     _mend_old(root, source)
     for element in root.iter():
@@ -65,6 +67,18 @@ def prepare_mjcf(root: Element, source: Source, models: tuple[Path, ...] = ()) -
             asset = f"asset_{len(source.assets)}{posixpath.splitext(name)[1].lower()}"
             source.assets[asset] = source.files.read(element.tag, name, folder)
             element.set("file", asset)
+
+
+def _check_masses(root: Element, source: Source) -> None:
+    """Refuse masses and densities that no body has; text in their place is told elsewhere."""
+    for element, parent in parents(root).items():
+        for key in ("mass", "density"):
+            try:
+                value = float(element.get(key, "0"))
+            except ValueError:
+                continue
+            if not 0.0 <= value < math.inf:
+                raise FileError(f"{source.path}: {described(element, parent)}: {key}: expected at least 0, got {value:g}")
 
 
 def _mend_old(root: Element, source: Source) -> None:

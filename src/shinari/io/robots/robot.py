@@ -21,6 +21,22 @@ MOVES = ("hinge", "slider")
 TARGETS = {VelocityMotor: "speed", Servo: "target", ForceMotor: "force"}
 
 
+class Parts(dict):
+    """Parts of a robot by name.
+
+    Args:
+        label: What error messages call them.
+        parts: The parts.
+    """
+
+    def __init__(self, label: str, parts: Mapping[str, Any]) -> None:
+        super().__init__(parts)
+        self._label = label
+
+    def __missing__(self, name: Any) -> Any:
+        raise SceneError(f"{self._label}: there is no {check.short(name)}; known are {check.names(self, near=name)}")
+
+
 @dataclass(frozen=True)
 class Robot:
     """A robot in a scene, loaded by `load_robot` or put together from bodies and joints of the scene.
@@ -55,6 +71,11 @@ class Robot:
     sensors: Mapping[str, Sensor] = field(default_factory=dict)
     tendons: Mapping[str, TendonHandle] = field(default_factory=dict)
     flexes: Mapping[str, Handle] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for field_name in ("bodies", "joints", "colliders", "actuators", "sensors", "tendons", "flexes"):
+            parts = Parts(f"robot {self.name!r}: {field_name}", getattr(self, field_name))
+            object.__setattr__(self, field_name, parts)
 
     @property
     def names(self) -> tuple[str, ...]:

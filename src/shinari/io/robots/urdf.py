@@ -1,5 +1,6 @@
 """URDF as text that MuJoCo parses: its own elements only, and nothing in it names a file."""
 
+import math
 import re
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -26,6 +27,8 @@ CHILDREN = {
 SEVERAL = ("robot", "link")
 """Elements that have several children of a kind; others count once."""
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical", "ball")
+AXIAL = ("revolute", "continuous", "prismatic", "planar")
+"""Joints with an axis."""
 QUIET = ("collision_checking", "verbose", "texture")
 """Elements that say nothing about motion or looks that are kept, and are left out without a word."""
 NUMBERS = {
@@ -46,7 +49,7 @@ def prepare_urdf(root: Element, source: Source) -> None:
     """Make a URDF ready for MuJoCo, and list the elements left out.
 
     Raises:
-        FileError: It names a file that may not be read, a mass is negative, or a joint has no such link.
+        FileError: It names a file that may not be read, a mass is negative, or a joint has no such link or no axis.
     """
     _drop_unknown(root, source)
     _clean_numbers(root, source)
@@ -208,7 +211,7 @@ def _prepare_inertial(link: Element, source: Source) -> None:
     name = link.get("name", "?")
     element, tensor = inertial.find("mass"), inertial.find("inertia")
     mass = _number(element, "value", source, name) if element is not None else 0.0
-    if mass < 0.0:
+    if not 0.0 <= mass < math.inf:
         raise FileError(
             f"{source.path}: <mass> of link {name!r}: is {mass:g} kg; expected a number above 0, or 0 for a link that "
             f"has none"
@@ -254,6 +257,9 @@ def _prepare_joint(joint: Element, links: set[str], source: Source) -> None:
                 f"{check.names(links, link)}"
             )
         ends.append(link)
+    axis = joint.find("axis")
+    if axis is not None and kind in AXIAL and not _some(axis.get("xyz", "1 0 0")):
+        raise FileError(f"{source.path}: <axis> of joint {name!r}: xyz: expected a direction, got 0 0 0")
     if kind in ("spherical", "ball") and joint.find("limit") is not None:
         joint.remove(joint.find("limit"))  # type: ignore[arg-type]
         source.skip(f"limit of ball joint {name!r}")
@@ -274,6 +280,14 @@ def _prepare_joint(joint: Element, links: set[str], source: Source) -> None:
         # an effort of 0 means that none is told
         if "effort" in limit.attrib and not _number(limit, "effort", source, name) > 0.0:
             del limit.attrib["effort"]
+
+
+def _some(vector: str) -> bool:
+    """Whether a vector in a file is other than zero; what is no number is told elsewhere."""
+    try:
+        return any(float(number) != 0.0 for number in vector.split())
+    except ValueError:
+        return True
 
 
 def _check_tree(root: Element, source: Source) -> None:
