@@ -273,7 +273,7 @@ def test_planes_of_items_stand_one_after_the_other():
     scene = sn.Scene()
     scene.add_fluid(lattice(5, 4, 5), spacing=SPACING)
     scene.add_collider(sn.Box((0.1, 0.16, 0.1), inside=True), position=(0.0, 0.04, 0.0))
-    scene.add_collider(sn.Sphere(0.02))
+    scene.add_collider(sn.Sphere(0.02), position=(0.0, 0.07, 0.0))
     sim = sn.Simulation(scene, dt=1 / 120, substeps=2, threads=1)
     sim.step(3)
     fluid = sim._bound.get(Fluid)
