@@ -79,7 +79,8 @@ def convex_manifold(shapes, poses, a, b, margin, rows):
         a: First shape.
         b: Second shape.
         margin: Points with a gap below it are written [m].
-        rows: Rows (ROOM, 14); without contacts see `shinari.collision.narrow.rows.separated`. Of each contact: core point of a [m] and its radius [m], core point of b and its radius,
+        rows: Rows (ROOM, 14); without contacts see `shinari.collision.narrow.rows.separated`. Of each contact:
+            core point of a [m] and its radius [m], core point of b and its radius,
             unit normal from b to a, gap n . (core_a - core_b) - radii [m], feature (a whole number below
             `shinari.collision.narrow.clipping.FEATURES`, the same for the same feature), and 1 when the normal turns
             with a, 0 when with b. Rows beyond the count are used for work.

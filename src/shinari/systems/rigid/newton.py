@@ -81,8 +81,8 @@ def choose_solver(
 
     At rest one factor serves for a whole step; in motion every Newton step would need another. A light component that
     was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. One with very different
-    masses, whose forces sweeps do not find, is tried in each substep; a simple one that is a figure, and one that has come
-    to rest, once a step until it succeeds.
+    masses, whose forces sweeps do not find, is tried in each substep; a simple one that is a figure, and one that has
+    come to rest, once a step until it succeeds.
 
     Args:
         c: The component.

@@ -48,7 +48,9 @@ class SweepRows(Record):
 
     point = Field(np.int64)
     nodes = Field(
-        np.int64, 2, doc="in the first row of a group: nodes of a and b; the last row of the nodes for an immovable frame"
+        np.int64,
+        2,
+        doc="of a group, in its first row: those of a and b; for an immovable frame the last row of the nodes",
     )
     arms = Field(np.float64, 6, unit="m", doc="r_a and r_b")
     normal = Field(np.float64, 3, doc="from b to a")

@@ -216,9 +216,7 @@ def finish_point(k, first_point, rows, elements, points, work, nodes):
 
 
 @kernel(fastmath=STEADY)
-def finish_joint(
-    j, joints: JointData, values: JointValues, elements: Elements, components: Components, nodes: Nodes
-):
+def finish_joint(j, joints: JointData, values: JointValues, elements: Elements, components: Components, nodes: Nodes):
     """Write the force of a joint after the last sweep, and the sides on which its limits are active.
 
     By its stiffness it would report the remaining error of the sweeps as a force.

@@ -21,7 +21,8 @@ def side_of(low, high, was, after, first):
 
     A side that was active in the last solution stays active while its force there, to first order, kept its sign: the
     error of second order at the limit can have either sign, times a large stiffness, and decides nothing. When it
-    becomes inactive, only the other side can become active. Where bodies were predicted, one that sweeps left active is.
+    becomes inactive, only the other side can become active. Where bodies were predicted, one that sweeps
+    left active is.
     """
     if first and was != 0.0 and not low > 0.0 and not high < 0.0:
         return was
