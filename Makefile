@@ -17,6 +17,9 @@ RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pyt
 # the tests of the extension in Blender as a module, where there is a wheel for this Python
 BLENDER := out/blender
 
+# the suite starts hundreds of processes; each would compile 450 files of the package again
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: blender demo test check docs verify bench bounds fuzz clean tests wheel try-wheel contract cuda
 
 demo: $(DEMO)

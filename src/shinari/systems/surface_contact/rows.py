@@ -71,6 +71,16 @@ def sum_of_four(w, a, b, c, d):
 
 
 @steady
+def height(edges, n, a, b, c):
+    """How far the first element is above the second along n, all of the one over all of the other.
+
+    Nearest points of the start would tell less: what is pushed aside meets with other points.
+    """
+    p, q, r = dot(n, a), dot(n, b), dot(n, c)
+    return min(ZERO, p) - max(q, r) if edges else -max(p, max(q, r))
+
+
+@steady
 def evaluate(r, watched, rows, particles, paths, frames, h):
     """Nearest points, normal and distance of a row; only its distance when it stays farther than `watched`."""
     i0, i1, i2, i3 = rows.points[r]
@@ -192,18 +202,18 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     x, predicted, velocities = particles.x, particles.predicted, particles.v
     origin_indices, origins, gap = particles.origin_index, frames.origin, rows.gap[r]
     w, n, old = rows.weights[r], rows.normal[r], rows.multiplier[r]
-    p0, p1, p2, p3 = x[i0], x[i1], x[i2], x[i3]
-    place = rows.shift[r] + dot(n, sum_of_four(w, p0, p1, p2, p3))
-    if place >= gap and old == ZERO:
-        return ZERO * h
-    # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
-    # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
     o1, o2, o3 = (
         shift(origin_indices, origins, i0, i1),
         shift(origin_indices, origins, i0, i2),
         shift(origin_indices, origins, i0, i3),
     )
     a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
+    if old == ZERO and height(rows.edges[r], n, a, b, c) >= gap:
+        return ZERO * h
+    # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
+    # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
+    p0, p1, p2, p3 = x[i0], x[i1], x[i2], x[i3]
+    place = rows.shift[r] + dot(n, sum_of_four(w, p0, p1, p2, p3))
     now = nearest_points(rows.edges[r], a, b, c)
     m, length = direction_and_length(gap_vector(now, a, b, c))
     if dot(m, n) > SAME_SIDE:

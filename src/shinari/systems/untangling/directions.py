@@ -5,7 +5,8 @@ Of all regions at a contour the smallest is chosen. Out of a closed surface ever
 contour that separates nothing and ends at a boundary of A and at one of B, like two cards that are slotted into each
 other, is shortened: they are drawn apart along it (Volino and Magnenat-Thalmann 2006, Resolving surface collisions
 through intersection contour minimization). Two edges that have gone past each other pierce triangles twice: what lies
-between is drawn back.
+between is drawn back. A knot of a surface with itself, a few edges wide, has no regions that tell where to go: contacts
+let it pass, and the surface straightens itself.
 """
 
 import numpy as np
@@ -15,11 +16,14 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, neg, norm, scale, sub
 from shinari.model.particles import Particles
-from shinari.systems.surface_contact.records import Frames
+from shinari.systems.surface_contact.records import ContactParticles, Frames
 from shinari.systems.surface_contact.rows import relative, shift
 from shinari.systems.untangling.records import Contours, Crossings, SheetEdges, SheetPoints, SheetTriangles, TangleState
 from shinari.systems.untangling.regions import NONE
 from shinari.systems.untangling.search import place_of
+
+# An edge and a triangle of one surface that pierce each other are a knot when they are so many edges apart at rest.
+KNOT = np.float32(2.5)
 
 
 @steady
@@ -199,14 +203,30 @@ def part_along(c, crossings, contours, edges, triangles, points):
     mark_near(c, crossings, edges, triangles, points)
 
 
+@steady
+def is_knot(e, t, edges, triangles, rest):
+    """Whether an edge pierces a triangle of its own surface that is a few edges away from it at rest."""
+    if edges.object_index[e] != triangles.object_index[t]:
+        return False
+    p, q = edges.points[e]
+    least = norm(sub(rest[p], rest[triangles.points[t, 0]]))
+    for k in range(3):
+        i = triangles.points[t, k]
+        least = min(least, min(norm(sub(rest[p], rest[i])), norm(sub(rest[q], rest[i]))))
+    return least < KNOT * norm(sub(rest[p], rest[q]))
+
+
 @kernel(fastmath=STEADY)
 def choose_push(
     _, state: TangleState, crossings: Crossings, contours: Contours, edges: SheetEdges, triangles: SheetTriangles,
-    points: SheetPoints, particles: Particles, frames: Frames
+    points: SheetPoints, particles: Particles, frames: Frames, contact_particles: ContactParticles
 ):  # fmt: skip
-    """Direction in which the edge of each crossing goes relative to its triangle."""
+    """Direction in which the edge of each crossing goes relative to its triangle; none where it is a knot."""
     for c in range(state.crossings[0]):
         e, t, first = crossings.edge[c], crossings.triangle[c], contours.first[c]
+        if is_knot(e, t, edges, triangles, contact_particles.rest):
+            mark_near(c, crossings, edges, triangles, points)
+            continue
         closed = triangles.outward[t] != ZERO or is_closed(e, edges, triangles) != ZERO
         one, other = contours.small[first, 0], contours.small[first, 1]
         chosen = 0 if one <= other else 1

@@ -110,7 +110,7 @@ class Untangling(System):
             contours, moving = self._regions.contours, (self._particles, self._frames)
             p.serial(measure_contours, search.state, search.crossings, contours, search.edges, search.points, *moving)
             tables = search.edges, search.triangles, search.points
-            p.serial(choose_push, search.state, search.crossings, contours, *tables, *moving)
+            p.serial(choose_push, search.state, search.crossings, contours, *tables, *moving, who)
             p.launch(release_row, rows, search.points, who, count=(table.rows, 0), grain=1024)
 
     def record_contacts(self, p: Program, first: bool) -> None:
