@@ -77,7 +77,6 @@ class Components(Record):
         np.float64, unit="rad^2", doc="square of the largest rotation of a full step; infinite for a partial step"
     )
     renewed = Field(np.int64, doc="whether limits of friction were renewed")
-    renewals = Field(np.int64, doc="renewals of limits of friction in the solution")
     bounces = Field(np.int64, doc="1: points approach fast enough to bounce, 2: and have bounced")
     state = Field(np.int64, doc="FREE, HELD or UNLIMITED")
     reference = Field(np.float64, 3, unit="m/s", doc="velocity of the immovable frames in contact")

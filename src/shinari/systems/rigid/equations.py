@@ -56,6 +56,8 @@ from shinari.systems.rigid.tendons.tendons import Tendons
 
 # Speed at which overlaps leave a resting heap, as a part of the speed that gravity gives in a step.
 CALM = 0.01
+# Relative tolerance of the limits of friction.
+CLOSE = 1e-2
 # A key in two halves, each of which a float64 holds exactly.
 HALF_KEY = 1 << 32
 
@@ -280,8 +282,9 @@ class BodyEquations:
         p.launch(classify_point, points, work, elements, components, first, count=every)
         p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded or self.tendons.bounded else 0)
         p.launch(check_step, components, flags, joints + len(self.tendons), count=each)
-        p.launch(mark_limits, points, work, elements, components, flags, first, count=every)
-        p.launch(renew_limits, points, work, elements, components, first, count=every)
+        with p.when((flags.renewing, 0)):
+            p.launch(mark_limits, points, work, elements, components, flags, first, CLOSE, count=every)
+            p.launch(renew_limits, points, work, elements, components, first, count=every)
         if joints or len(self.tendons):
             with p.when((flags.reconsidering, 0)):
                 p.launch(accumulate, elements, jacobian_rows, components, joints, count=first)

@@ -22,6 +22,8 @@ from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.joint_trees import TreeMembers
 from shinari.systems.rigid.progress import Counts, Flags
 
+# Largest number of updates of the limits of friction in a substep.
+MOST_RENEWALS = 4
 # Square of a rotation [rad^2] up to which the rows of a joint count as linear. Beyond it they are evaluated again at
 # the new pose.
 FAR = 0.02**2
@@ -30,7 +32,7 @@ FAR = 0.02**2
 @kernel
 def start_solution(_, counts: Counts, flags: Flags):
     """Clear the counters of the solution."""
-    counts.steps[0], flags.renewed[0], flags.failed[0] = 0, 0, 0
+    counts.renewals[0], counts.steps[0], flags.renewed[0], flags.failed[0] = 0, 0, 0, 0
 
 
 class DirectLimits(NamedTuple):
@@ -119,13 +121,15 @@ def choose_solver(
 @kernel
 def start_component(c, components: Components):
     """Mark a directly solved component as pending."""
-    components.solution[c], components.renewals[c] = components.direct[c], 0
+    components.solution[c] = components.direct[c]
 
 
 @kernel
 def conclude_step(_, counts: Counts, flags: Flags, bounded: np.int64):
     """Count the Newton step, and clear the decisions about the next one."""
+    counts.renewals[0] += flags.renewed[0]
     counts.steps[0] += 1
+    flags.renewing[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0
     flags.reconsidering[0], flags.renewed[0], flags.done[0] = bounded, 0, 1
 
 
@@ -165,7 +169,6 @@ def conclude_component(c, components: Components, counts: Counts, flags: Flags):
         flags.failed[0] = flags.sweeping[0] = 1
         return
     components.renewed[c] = 1 if state == RENEWED else 0
-    components.renewals[c] += components.renewed[c]
     components.solution[c] = PENDING if state >= UNSETTLED else SOLVED
     if state >= UNSETTLED:
         flags.done[0] = 0

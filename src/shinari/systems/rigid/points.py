@@ -27,7 +27,6 @@ from shinari.collision.law import (
     RESTITUTION,
     ROLLING,
     SLIDING,
-    STICKING,
     TORSION,
     bounce_distance,
     friction_coefficient,
@@ -43,18 +42,15 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, scale, sub
-from shinari.systems.rigid.components import RENEWED, SOLVED, UNSETTLED, Components, has_failed
+from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, has_failed
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Curved, Elements, PointWork, accumulate_step
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, vector, velocity_at
+from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
 
-# Cosine of the largest change of the direction of sliding in a Newton step that needs no other: its force is wrong by
-# one less that.
-STRAIGHT = 0.999
-# Largest number of renewals of the limits of friction of a component in a substep, and their relative tolerance.
-MOST_RENEWALS, CLOSE = 4, 1e-2
+# Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
+STRAIGHT = 0.9999
 
 
 @steady
@@ -237,14 +233,8 @@ def classify_point(
     accumulate_step(e, elements, components.part[component])
     advance_point(p, e, points, work, elements)
     classify_point_contact(p, e, points, work, elements)
-    if work.status[p] == APART:
-        # that of a point that comes back is renewed: a friction that vanishes as it leaves has no solution
-        work.limit[p] = 0.0
     rubs = work.friction_coefficient[p] * work.limit[p] > 0.0
-    turned = dot(direction, work.sliding_direction[p])
-    bent = rubs and work.status[p] == SLIDING and turned < STRAIGHT
-    if bent and old == SLIDING and turned < 0.0:
-        hold_point(p, e, points, work, elements)
+    bent = rubs and work.status[p] == SLIDING and dot(direction, work.sliding_direction[p]) < STRAIGHT
     if work.status[p] != old or bent:
         components.solution[component] = UNSETTLED
 
@@ -277,18 +267,6 @@ def classify_point_contact(p, e, points, work, elements):
         across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
     work.sliding_direction[p] = along
     write_point(e, n, stiffness, across, along, total, elements)
-    resist(p, e, n, k, points, work, elements)
-
-
-@steady
-def hold_point(p, e, points, work, elements):
-    """Let a point whose sliding has reversed stick in the next Newton step: the slip at which it rests lies between."""
-    n, k = points.normal[p], work.stiffness[p]
-    hold = sub(tangential(work.last_force[p], n), scale(work.slip[p], GRIP * k))
-    total = add(scale(n, dot(n, work.force[p])), hold)
-    work.status[p], work.force[p] = STICKING, total
-    stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
-    write_point(e, n, stiffness, GRIP * k, (0.0, 0.0, 0.0), total, elements)
     resist(p, e, n, k, points, work, elements)
 
 
@@ -365,22 +343,18 @@ def store_force(
 
 @kernel(fastmath=STEADY)
 def mark_limits(p, points: Points, work: PointWork, elements: Elements, components: Components, flags: Flags,
-                first_point: np.int64):  # fmt: skip
-    """Mark the component, which has taken a whole step, when a limit of friction has to be renewed.
-
-    The forces are those that the step has applied: a point that it closes has none yet.
-    """
+                first_point: np.int64, close: np.float64):  # fmt: skip
+    """Mark the component, whose points keep their states, when a limit of friction has to be renewed."""
     component = elements.component[first_point + p]
     if component < 0 or work.status[p] == APART or work.friction_coefficient[p] == 0.0:
         return
-    whole = components.solution[component] != SOLVED and components.part[component] == 1.0
-    if not whole or components.renewals[component] >= MOST_RENEWALS:
+    if components.solution[component] != PENDING and components.solution[component] != RENEWED:
         return
-    n, f = points.normal[p], vector(elements.accumulated, first_point + p)
+    n, f = points.normal[p], work.force[p]
     normal = dot(n, f)
     across = sub(f, scale(n, normal))
-    over = math.sqrt(dot(across, across)) > work.friction_coefficient[p] * normal * (1.0 + CLOSE)
-    if over or (work.status[p] == SLIDING and abs(normal - work.limit[p]) > CLOSE * normal):
+    over = math.sqrt(dot(across, across)) > work.friction_coefficient[p] * normal * (1.0 + close)
+    if over or (work.status[p] == SLIDING and abs(normal - work.limit[p]) > close * normal):
         components.solution[component], flags.reconsidering[0] = RENEWED, 1
 
 
@@ -390,4 +364,4 @@ def renew_limits(p, points: Points, work: PointWork, elements: Elements, compone
     """Renew the limits of friction of a marked component from the normal forces."""
     component = elements.component[first_point + p]
     if component >= 0 and components.solution[component] == RENEWED:
-        work.limit[p] = max(dot(points.normal[p], vector(elements.accumulated, first_point + p)), 0.0)
+        work.limit[p] = max(dot(points.normal[p], work.force[p]), 0.0)

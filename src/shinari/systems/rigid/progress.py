@@ -23,6 +23,7 @@ class Counts(Record):
     log_start = Field(np.int64, doc="first entry of the points of the last substep")
     log_needed = Field(np.int64, doc="entries with those of the present points")
     steps = Field(np.int64, doc="Newton steps of the solution")
+    renewals = Field(np.int64, doc="renewals of limits of friction in the solution")
     groups = Field(np.int64, doc="groups of elements that are solved by sweeps")
     rows = Field(np.int64, doc="elements in them")
 
@@ -49,6 +50,7 @@ class Flags(Record):
     done = Field(np.int64, doc="all components are solved")
     renewed = Field(np.int64, doc="limits of friction of a component were renewed")
     reconsidering = Field(np.int64, doc="the joints have to be evaluated again")
+    renewing = Field(np.int64, doc="limits of friction may be renewed")
     has_bounce_offset = Field(np.int64, doc="a point has a bounce offset")
     wrong = Field(np.int64, doc="the bounce offsets are inconsistent")
     may_bounce = Field(np.int64, doc="a point approaches fast enough to bounce")
