@@ -148,8 +148,8 @@ def test_only_what_is_asked_for_is_copied() -> None:
     from shinari.compute.cuda.program import DeviceProgram
 
     there = memory()
-    p, balls = DeviceProgram(there), Balls.zeros(1000)
-    p.launch(fall, balls, 1.0, count=1000)
+    p, balls = DeviceProgram(there), Balls.zeros(2000)
+    p.launch(fall, balls, 1.0, count=2000)
     p.run()
     before = list(there.copied)
     p.run()
@@ -160,6 +160,24 @@ def test_only_what_is_asked_for_is_copied() -> None:
     # Python had it in its hands, so that it is brought back; the other field is not
     assert there.copied[0] == before[0] + balls.arrays["height"].nbytes
     assert balls.height[7] == -3.0
+
+
+def test_few_bytes_are_brought_back_when_they_have_changed() -> None:
+    from shinari.compute.cuda.program import DeviceProgram
+
+    there = memory()
+    p, balls = DeviceProgram(there), Balls.zeros(10)
+    p.launch(fall, balls, 1.0, count=10)
+    p.run()
+    before = there.copied[0]
+    assert balls.height[7] == -1.0
+    p.run()
+    assert there.copied[0] == before
+    balls.height[7] = 5.0
+    p.run()
+    assert there.copied[0] == before + balls.arrays["height"].nbytes
+    assert balls.height[7] == 4.0
+    assert balls.height[6] == -3.0
 
 
 def test_a_reference_that_is_too_old_is_found() -> None:
