@@ -101,7 +101,8 @@ def integrals(_: str) -> Iterator[Measurement]:
 @check("a motor with brushes", "w = U / K (1 - exp(-K^2 t / (R I))); held, K U / R", precisions=ONE)
 def brushes(_: str) -> Iterator[Measurement]:
     """Its speed without load, and its moment when it is held, with and without an inductance."""
-    for resistance, constant, voltage, inertia in ((2.0, 0.5, 6.0, 0.02), (0.8, 0.2, -12.0, 0.05), (5.0, 1.5, 24.0, 1.0)):
+    motors = (2.0, 0.5, 6.0, 0.02), (0.8, 0.2, -12.0, 0.05), (5.0, 1.5, 24.0, 1.0)
+    for resistance, constant, voltage, inertia in motors:
         case = f"{resistance:g} ohm, {constant:g} V s, {voltage:g} V"
         time = resistance * inertia / constant**2
         scene, joint = wheel(inertia)
@@ -180,7 +181,8 @@ def resting(_: str) -> Iterator[Measurement]:
         sim.step(240)
         case = f"{second[0]:g} kg, {second[1]:g} m, {target:g} rad"
         c, s = math.cos(target), math.sin(target)
-        yield equal(f"joint position, {case} [rad]", target, float(angle.read()[0]), absolute=1e-4, theory="it holds it")
+        yield equal(f"joint position, {case} [rad]", target, float(angle.read()[0]), absolute=1e-4,
+                    theory="it holds it")  # fmt: skip
         weight = second[0] * _G
         # what the joint exerts on the outer beam, in its axes
         expected = {"force": (weight * s, weight * c, 0.0), "torque": (0.0, 0.0, 0.5 * weight * second[1] * c)}

@@ -78,7 +78,8 @@ def _check_masses(root: Element, source: Source) -> None:
             except ValueError:
                 continue
             if not 0.0 <= value < math.inf:
-                raise FileError(f"{source.path}: {described(element, parent)}: {key}: expected at least 0, got {value:g}")
+                where = f"{source.path}: {described(element, parent)}"
+                raise FileError(f"{where}: {key}: expected at least 0, got {value:g}")
 
 
 def _mend_old(root: Element, source: Source) -> None:
