@@ -75,21 +75,28 @@ def store_row(rows, j, slot, force, stiffness):
 
 
 @steady
-def limit(j, slot, numbers, least, values, k, value, after, first):
+def limit_row(j, slot, numbers, least, rows, k, value, state, excess):
     """Force and stiffness of the limits whose bounds are in columns `least` and the next; they are stored.
 
-    `after` is the force of the limits after the last solution.
+    `state`: the side that was active, the force of the limits after the last solution, and whether there was none yet;
+    `excess`: what may stay below (negative) or beyond the bounds.
     """
-    rows, way = values.rows, slot - TRAVEL
-    # what may stay below (negative) or beyond them
-    excess, was = values.excess[j, way], values.sides[j, way] if first else values.rows[j, ACTIVE + way]
+    was, after, first = state
     force, stiffness, side = bounded(
         k, value, numbers[j, least] + min(excess, 0.0), numbers[j, least + 1] + max(excess, 0.0),
         numbers[j, LIMIT_COMPLIANCE], was, after, first,
     )  # fmt: skip
     store_row(rows, j, slot, force, stiffness)
-    rows[j, ACTIVE + way] = side
+    rows[j, ACTIVE + slot - TRAVEL] = side
     return force, stiffness
+
+
+@steady
+def limit(j, slot, numbers, least, values, k, value, after, first):
+    """The same of a joint, whose limits begin on the sides on which the last substep ended."""
+    way = slot - TRAVEL
+    was = values.sides[j, way] if first else values.rows[j, ACTIVE + way]
+    return limit_row(j, slot, numbers, least, values.rows, k, value, (was, after, first), values.excess[j, way])
 
 
 @steady

@@ -13,7 +13,7 @@ from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.evaluate import OTHERWISE
 from shinari.systems.rigid.joints.gears import row_force
-from shinari.systems.rigid.joints.limits import act_freely, goal_after, limit
+from shinari.systems.rigid.joints.limits import act_freely, goal_after, limit_row
 from shinari.systems.rigid.joints.row_forces import held
 from shinari.systems.rigid.joints.table import (
     COMPLIANCE,
@@ -71,7 +71,8 @@ def pull(t, tendons, values, solved, h, first):
     )  # fmt: skip
     force, stiffness = act_freely(t, tendons, values, length, displacement, k, after, h, first)
     if flags & HAS_TRAVEL:
-        f, s = limit(t, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, travel, first, 0.0)
+        was = 0.0 if first else values.rows[t, ACTIVE]
+        f, s = limit_row(t, TRAVEL, numbers, LEAST_TRAVEL, values.rows, k, length, (was, travel, first), 0.0)
         force, stiffness = force + f, stiffness + s
     if flags & IS_HELD:
         f, s = held(k, length - numbers[t, REST], numbers[t, COMPLIANCE])
