@@ -47,7 +47,8 @@ UNFIT = {"Simulation.run": {"built-in function"}}
 # Steps that only the solver takes, records that only it makes, and what takes no argument from a user.
 NOT_CALLED = {
     "Grab.begin", "Grab.project", "State.take", "Recorder.record", "ForceMotor.drive", "Servo.drive",
-    "VelocityMotor.drive", "Scene.find", "Robot", "Shape", "Simulation.of_run", "State.show", "State.of", "State.count_steps",
+    "VelocityMotor.drive", "Scene.find", "Robot", "Shape", "Simulation.of_run", "State.show",
+    "State.of", "State.count_steps",
     "State.on_device", "WorldStates.on_device",  # no call is valid without a GPU
 }  # fmt: skip
 CLASSES = (
