@@ -172,7 +172,8 @@ def sheet_mesh(n: Numbers, rng: np.random.Generator) -> tuple[np.ndarray, np.nda
 
 def add_sheet(scene: sn.Scene, n: Numbers, rng: np.random.Generator, held: bool):
     vertices, faces, half = sheet_mesh(n, rng)
-    material = sn.ClothMaterial(thickness=n.thickness, density=float(rng.uniform(0.1, 1.0)))
+    edge = float(np.linalg.norm(vertices[faces[:, 0]] - vertices[faces[:, 1]], axis=1).min())
+    material = sn.ClothMaterial(thickness=min(n.thickness, 0.9 * edge), density=float(rng.uniform(0.1, 1.0)))
     among = "triangles" if rng.random() < HALF else False
     cloth = scene.add_cloth((vertices, faces), material=material, self_collision=among)
     if held:

@@ -52,6 +52,7 @@ class Zones(Record):
     name = Field(np.int64, doc="first node of its zone")
     size = Field(np.int64, doc="nodes of the zone")
     time = Field(np.float64, doc="time from which on it moves as one")
+    whole = Field(np.bool_, doc="whether it moves as one from the start of the substep on")
     anchor = Field(np.int64, doc="node that does not give way, or -1")
     reach = Field(np.float64, unit="m", doc="displacement of the anchor")
     mass = Field(np.float64, unit="kg", doc="its mass")

@@ -117,6 +117,7 @@ class PathCertificates(System):
         p.copy(0, (state.settled, 0))
         with p.repeat(SEARCHES, until=(state.settled, 0)):
             self._record_turns(p)
+        p.serial(tell_unsettled, state)
 
     def _record_turns(self, p: Program) -> None:
         c, particles = self.certificate, self._particles
@@ -183,7 +184,8 @@ def choose_turn(_, state: PathState):
     turn = state.turn[0]
     state.turn[0] = turn + 1
     met = state.hit[0] != 0 or state.solid[0] != 0
-    state.part[0] = state.hit[0] != 0 and turn < ROUNDS
+    # what moves as one is not pushed apart again
+    state.part[0] = state.hit[0] != 0 and turn < ROUNDS and state.joined[0] == 0
     state.join[0] = met and state.part[0] == 0 and turn < ROUNDS + ZONES
     state.clear[0] = not (state.part[0] or state.join[0])
     state.changed[0] = state.changed[0] or state.part[0] or state.join[0]
@@ -195,3 +197,9 @@ def choose_turn(_, state: PathState):
 def end_turns(_, state: PathState):
     """The pairs are looked for again when something has moved."""
     state.settled[0] = state.changed[0] == 0
+
+
+@kernel
+def tell_unsettled(_, state: PathState):
+    """Paths may meet that were moved last and not looked at again."""
+    state.unresolved[0] += state.changed[0] and state.clear[0]

@@ -28,7 +28,7 @@ from shinari.systems.rigid.integration import rotation_vector_between
 # Eigenvalues of an inertia below this part of the largest count as zero.
 SINGULAR = 1e-9
 # A zone turns by at most so much in a substep [rad]: what it turns from then on is no path that a straight one is like.
-MOST_TURN = 1.0
+MOST_TURN = 0.8
 HALF = 0.5
 # A turned zone may meet again what it has left. Rotations are halved after so many turns, so that this comes to an end.
 PATIENT = 10
@@ -39,6 +39,7 @@ def join(zones, i, j, time):
     """Join the zones of two nodes whose paths meet at a time."""
     low, high = unite(zones.name, i, j)
     zones.time[low] = min(min(zones.time[low], zones.time[high]), time)
+    zones.whole[low] = zones.whole[low] or zones.whole[high] or time <= 0.0
 
 
 @kernel
@@ -46,7 +47,7 @@ def begin_zones(_, zones: Zones, state: PathState):
     """Nothing is joined when the first zones of a substep are made; times are those of the paths of now."""
     for i in range(len(zones)):
         if state.joined[0] == 0:
-            zones.name[i] = i
+            zones.name[i], zones.whole[i] = i, False
         zones.time[i] = 1.0
     state.joined[0] = 1
 
@@ -134,6 +135,8 @@ def number_zones(_, zones: Zones):
         name = root(zones.name, i)
         zones.name[i] = name
         zones.size[name] += 1
+        if zones.whole[name] and zones.time[name] < 1.0:
+            zones.time[name] = 0.0
 
 
 @steady

@@ -43,6 +43,7 @@ KEPT, NEARLY = np.float32(0.2), np.float32(0.9)
 PARTED = np.float32(0.4)
 STEPS = 60
 NEARER, FARTHER = np.float32(0.1), np.float32(0.9)
+HALF = np.float32(0.5)
 QUARTER = np.float32(0.25)
 
 
@@ -63,7 +64,7 @@ class SurfacePaths:
 
     def record_pairs(self, p: Program) -> None:
         """Record that the pairs are found that the displacements may bring together."""
-        self._contacts.record_pairs(p)
+        self._contacts.record_pairs(p, self._certificate.state)
 
     def record_times(self, p: Program) -> None:
         """Record that the times of impact are found."""
@@ -173,15 +174,21 @@ def find_impact(
     least = kept_distance(distance, gap)
     if distance - least > move or distance <= TANGLED * gap or gap < ZERO:
         return
-    if state.joined[0] != 0 and zones.name[i0] == zones.name[i1] == zones.name[i2] == zones.name[i3]:
-        return
+    zone = zones.name[i0]
+    one = state.joined[0] != 0 and zone == zones.name[i1] == zones.name[i2] == zones.name[i3]
+    if one:
+        if zones.whole[zone]:
+            return
+        # it has stopped at what it keeps
+        least *= HALF
     origin_indices, origins, begin, x = particles.origin_index, frames.origin, paths.begin, particles.x
     a = relative(begin, i0, i1, shift(origin_indices, origins, i0, i1))
     b = relative(begin, i0, i2, shift(origin_indices, origins, i0, i2))
     c = relative(begin, i0, i3, shift(origin_indices, origins, i0, i3))
     time = impact(two, a, b, c, step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2),
                   step_of(begin, x, i3), least)  # fmt: skip
-    rows.time[r] = time
+    # what meets within a zone is kept apart by going as one from the start of the substep
+    rows.time[r] = ZERO * time if one and time < ONE else time
     if time < ONE:
         state.hit[0] = 1
 

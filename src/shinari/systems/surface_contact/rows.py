@@ -21,6 +21,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, direction_and_length, dot, norm, reciprocal, scale, sub
 from shinari.model.contact_passes import NOTICEABLE, ContactPasses, was_moved
 from shinari.model.particles import Clock, Particles
+from shinari.systems.paths.records import PathState
 from shinari.systems.surface_contact.records import (
     BlockOverlaps,
     ContactParticles,
@@ -139,10 +140,12 @@ def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Pa
 
 
 @kernel(fastmath=STEADY)
-def activate_deep(k, fresh: Places, rows: Rows, particles: Particles, frames: Frames, counts: RowCounts):
+def activate_deep(
+    k, fresh: Places, rows: Rows, particles: Particles, frames: Frames, counts: RowCounts, path_state: PathState
+):
     """Let a new row push that overlaps at the end of the displacements by more than a part of its gap.
 
-    All that do write the same flag.
+    None does when something moves as one: a push would take it apart. All that do write the same flag.
     """
     r = fresh.row[k]
     i0, i1, i2, i3 = rows.points[r]
@@ -152,7 +155,7 @@ def activate_deep(k, fresh: Places, rows: Rows, particles: Particles, frames: Fr
     c = relative(x, i0, i3, shift(origin_indices, origins, i0, i3))
     distance = norm(gap_vector(nearest_points(rows.edges[r], a, b, c), a, b, c))
     gap = rows.gap[r]
-    if gap - distance > DEEP * gap and rows.start[r] > gap:
+    if path_state.joined[0] == 0 and gap - distance > DEEP * gap and rows.start[r] > gap:
         rows.active[r] = True
         counts.deep[0] = 1
 
@@ -218,8 +221,6 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     m, length = direction_and_length(gap_vector(now, a, b, c))
     if dot(m, n) > SAME_SIDE:
         w, n, place = now, m, length
-        rows.weights[r], rows.normal[r] = now, n
-        rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
     depth = gap - place
     m0, m1, m2, m3 = w[0] * p0[3], w[1] * p1[3], w[2] * p2[3], w[3] * p3[3]
     mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
@@ -236,6 +237,8 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     push = change * mobility
     if push == ZERO and out == ZERO:
         return ZERO * h
+    rows.weights[r], rows.normal[r] = w, n
+    rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
     move = push + out
     # friction: the relative displacement of the two points in this substep, along the surface
     slip = sum_of_four(

@@ -16,6 +16,7 @@ from shinari.model.particles import Particles
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
 from shinari.systems.paths.certifier import Certificate
+from shinari.systems.paths.records import PathState
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.candidates import Finder, skin_of
 from shinari.systems.surface_contact.crossing import SurfacePaths
@@ -165,7 +166,7 @@ class SurfaceContacts(System):
             h, members = self._settings.substep, self._detection.members
             self._loose.record_watch(p, members, self._paths, self._particles, self._frames, h)
 
-    def record_pairs(self, p: Program) -> None:
+    def record_pairs(self, p: Program, path_state: PathState) -> None:
         """Find the pairs that the displacements of the substep may bring together."""
         h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
         members, count = self._detection.members, (self._detection.detection.members, 0)
@@ -174,7 +175,7 @@ class SurfaceContacts(System):
         p.launch(evaluate_fresh, self.rows.fresh, self.rows.rows, *moving, h, count=(table.fresh, 0), grain=256)
         # what other contacts have pushed may be in each other now, off the paths that were expected
         p.copy(0, (table.deep, 0))
-        ends = self._particles, self._frames, table
+        ends = self._particles, self._frames, table, path_state
         p.launch(activate_deep, self.rows.fresh, self.rows.rows, *ends, count=(table.fresh, 0), grain=256)
         with p.when((table.deep, 0)):
             for _ in range(LATE_PASSES):
