@@ -1,4 +1,4 @@
-"""Random drapings: sheets that fall over random meshes, and a test of each frame that shares nothing with the engine."""
+"""Random sheets that fall over random meshes, and a test of each frame that shares nothing with the engine."""
 
 from dataclasses import dataclass
 
