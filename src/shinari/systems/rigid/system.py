@@ -120,6 +120,7 @@ class RigidBodySystem(System):
         Contacts are not sought when a pose is not finite: the bodies stop, and the step fails at its end.
         """
         flags = self.equations.flags
+        self.equations.joints.record_take_returned(p, self.frames, self.equations.solver_frames)
         p.launch(start_substep, self.frames, self.equations.solver_frames, flags, count=len(self.frames))
         p.copy((flags.awake, 0), (flags.solving, 0))
         if len(self._kinematic_frames):
@@ -189,6 +190,8 @@ class RigidBodySystem(System):
         h = self._settings.substep
         with p.when(self._finite):
             records, decay = (self.frames, self.equations.solver_frames), math.exp(-self._damping * h)
+            with p.when((self.equations.flags.solving, 0)):
+                self.equations.record_return_moments(p)
             p.launch(derive_velocities, *records, h, decay, count=len(self._rigid.bodies))
             with p.when((self.equations.flags.solving, 0)):
                 self.equations.record_finish(p)
@@ -227,6 +230,7 @@ class RigidBodySystem(System):
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
         parts["bodies/contacts"] = self.equations.warm_start()
         parts["bodies/swept"][...] = self.equations.solver_frames.swept[:count]
+        parts["bodies/returned"][...] = self.equations.solver_frames.returned[:count]
         self.equations.end()
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
@@ -292,6 +296,7 @@ class RigidBodySystem(System):
         frames.x[:count], frames.q[:count] = parts["bodies/x"], parts["bodies/q"]
         frames.v[:count], frames.w[:count] = parts[names.VELOCITIES], parts[names.SPINS]
         self.equations.solver_frames.swept[:count] = parts["bodies/swept"]
+        self.equations.solver_frames.returned[:count] = parts["bodies/returned"]
         moved = [(parts[name] != shown).any(axis=1) for name, shown in self._shown.items()]
         for i in np.flatnonzero(moved[0] | moved[1]):
             body, rotation = self._rigid.bodies[i], parts[names.ROTATIONS][i]
