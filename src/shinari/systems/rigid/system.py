@@ -120,7 +120,6 @@ class RigidBodySystem(System):
         Contacts are not sought when a pose is not finite: the bodies stop, and the step fails at its end.
         """
         flags = self.equations.flags
-        self.equations.joints.record_take_returned(p, self.frames, self.equations.solver_frames)
         p.launch(start_substep, self.frames, self.equations.solver_frames, flags, count=len(self.frames))
         p.copy((flags.awake, 0), (flags.solving, 0))
         if len(self._kinematic_frames):
@@ -139,6 +138,8 @@ class RigidBodySystem(System):
         with p.when(self._finite):
             p.launch(drag_body, self._dragged, frames, h, count=len(self._dragged))
             self.equations.record_start(p)
+            # after rotors, motors and drag have read the velocities: the joints take most of it back
+            self.equations.joints.record_take_returned(p, frames, solver_frames)
             p.launch(predict_body, frames, solver_frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
             records = self._kinematic_frames, self._path, frames, self._clock
             p.launch(set_kinematic_frame, *records, h, count=len(self._kinematic_frames))

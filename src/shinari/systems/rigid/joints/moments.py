@@ -1,7 +1,7 @@
 """Moments of joint forces about the arms of the start of a substep, which keep the angular momentum.
 
-Positions follow velocities, x1 = x0 + h v1, so that the angular momentum m x x v of a body changes by h x0 x f in a substep.
-A force of a joint therefore leaves that of both bodies together as it is where it acts on them at one point of the
+Positions follow velocities, x1 = x0 + h v1, so that the angular momentum m x x v of a body changes by h x0 x f in a
+substep. A force of a joint therefore leaves that of both bodies together as it is where it acts on them at one point of the
 start, and does so without work, since velocities are those of the middle of a substep.
 
 The solution has it act at the arms of the prediction, and adds the geometric stiffness G+ of that force, without which
@@ -67,7 +67,7 @@ def arm_at_start(j, side, codes, numbers, frames):
 
 @steady
 def swing(i, arm, load, frames, h):
-    """k of the swing of a body about a joint that carries a load."""
+    """The k of the swing of a body about a joint that carries a load."""
     if not is_free(frames, i):
         return 0.0
     moments = frames.moments
@@ -77,7 +77,7 @@ def swing(i, arm, load, frames, h):
 
 @steady
 def part_returned(j, codes, load, elements, frames, h):
-    """The part of the moments of a joint that is returned: all of it where neither body swings too fast for a substep."""
+    """The part of the moments of a joint that is returned: all where neither body swings too fast for a substep."""
     first = swing(codes[j, FIRST], vector_at(elements.arms, j, 0), load, frames, h)
     second = swing(codes[j, SECOND], vector_at(elements.arms, j, 3), load, frames, h)
     return min(max(2.0 - 2.0 * max(first, second) / FAST, 0.0), 1.0)
