@@ -1,8 +1,8 @@
 """Moments of joint forces about the arms of the start of a substep, which keep the angular momentum.
 
 Positions follow velocities, x1 = x0 + h v1, so that the angular momentum m x x v of a body changes by h x0 x f in a
-substep. A force of a joint therefore leaves that of both bodies together as it is where it acts on them at one point of the
-start, and does so without work, since velocities are those of the middle of a substep.
+substep. A force of a joint therefore leaves that of both bodies together as it is where it acts on them at one point of
+the start, and does so without work, since velocities are those of the middle of a substep.
 
 The solution has it act at the arms of the prediction, and adds the geometric stiffness G+ of that force, without which
 a light link under a heavy load turns too far. That takes h (v_a - v_b) x f from the angular momentum and h w^T G w
