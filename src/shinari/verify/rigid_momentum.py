@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ def _pair(kind: str, first: np.ndarray, second: np.ndarray, substeps: int) -> Si
     scene, where = weightless(), np.array([0.1, 0.05, 0.02])
     at, other = np.array([0.5, 0.0, 0.0]), np.array([-0.2, 0.0, 0.0])
     speed = np.cross(first, where)
-    options = {} if kind in ("fixed", "ball") else {"axis": (0, 1, 0)}
+    options: dict[str, Any] = {} if kind in ("fixed", "ball") else {"axis": (0, 1, 0)}
     a = scene.add_rigid_body(None, mass=2.0, inertia=(0.015, 0.01, 0.02), position=at, angular_velocity=first,
                              velocity=np.cross(first, at))  # fmt: skip
     b = scene.add_rigid_body(None, mass=5.0, inertia=(0.03, 0.025, 0.01), position=other, angular_velocity=second,
@@ -57,7 +58,7 @@ def pairs(_: str) -> Iterator[Measurement]:
                           theory="second order: (w h)^2 with a factor of two")  # fmt: skip
 
 
-def _head(w: float, radius: float, neck: float, height: float, **settings: object) -> tuple[Simulation, BodyHandle]:
+def _head(w: float, radius: float, neck: float, height: float, **settings: Any) -> tuple[Simulation, BodyHandle]:
     """A head on the floor whose neck ends at a height, that rolls about it at an angular velocity [rad/s]."""
     scene, length = Scene(), 0.02
     scene.add_collider(Plane(), friction=0.6)
