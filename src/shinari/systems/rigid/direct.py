@@ -362,6 +362,7 @@ def update_load(j, values: JointValues, elements: Elements, components: Componen
     stiffness = elements.stiffness
     k0, k1, k2 = row_of(stiffness, j, 0, 0), row_of(stiffness, j, 1, 0), row_of(stiffness, j, 2, 0)
     held = dot(k0, d), dot(k1, d), dot(k2, d)
+    values.pull[j] = values.applied[j]
     values.applied[j] = sub(vector(elements.force, j), held)
 
 
@@ -414,6 +415,7 @@ def move(i, g, frames, solver_frames):
     frames.x[i] = add(frames.x[i], g)
     for c in range(6):
         solver_frames.displacement[i, c] += g[c]
+    solver_frames.last_turn[i] = g[3], g[4], g[5]
     frames.q[i] = normalised(rotated_world_axes(frames.q[i], (g[3], g[4], g[5])))
 
 

@@ -293,6 +293,11 @@ class BodyEquations:
         with p.when((flags.renewed, 0)):
             p.launch(renew_point, points, work, elements, components, first, count=every)
 
+    def record_return_moments(self, p: Program) -> None:
+        """Return to the angular momenta what the solution took, before velocities are derived."""
+        components, h = self._graph.components, self._settings.substep
+        self.joints.record_return_moments(p, self._elements, self._frames, self.solver_frames, components, h)
+
     def record_finish(self, p: Program) -> None:
         """Store the forces at the end of a substep, for the next one."""
         points, work, elements, components = self._points, self._work, self._elements, self._graph.components

@@ -68,6 +68,10 @@ class SolverFrames(Record):
     stored_x = Field(np.float64, 3, unit="m", doc="origin before the solution")
     stored_q = Field(np.float64, 4, doc="quaternion before the solution")
     stored_displacement = Field(np.float64, 6, unit="m, rad", doc="displacement before the solution")
+    last_turn = Field(np.float64, 3, unit="rad", doc="rotation since joints were evaluated for the last time")
+    returned = Field(
+        np.float64, 3, unit="kg m^2/s", doc="angular momentum that the next substep returns, see `moments`"
+    )
     final_v = Field(np.float64, 3, unit="m/s", doc="velocity that follows from the solution")
     final_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity that follows from the solution")
     bounced = Field(np.float64, 6, unit="m, rad", doc="change of velocity of a bounce, times the substep")

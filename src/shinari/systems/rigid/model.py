@@ -107,6 +107,7 @@ class RigidModel(SystemModel):
             "bodies/q": np.array([q for _, q in frames]).reshape(count, 4),
             "bodies/idle": np.zeros(count),
             "bodies/swept": np.zeros(count, bool),
+            "bodies/returned": np.zeros((count, 3)),
             # warm start of the contact points
             CONTACTS: np.zeros((0, 8)),
             **start_joints(self.joints),

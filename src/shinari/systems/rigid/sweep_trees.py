@@ -232,6 +232,7 @@ def add_joint(r, e, side, bodies, elements, values):
     own, other = arms_of(e, side, elements)
     load, sign = values.applied[e], 1.0 - 2.0 * side
     pull = sign * load[0], sign * load[1], sign * load[2]
+    values.pull[e] = load
     f, t = halves(elements.force[e])
     add_own_stiffness(bodies.matrix, r, elements.stiffness, e, own)
     add_geometric_stiffness(bodies.matrix, r, own, pull)

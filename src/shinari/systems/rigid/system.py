@@ -138,6 +138,8 @@ class RigidBodySystem(System):
         with p.when(self._finite):
             p.launch(drag_body, self._dragged, frames, h, count=len(self._dragged))
             self.equations.record_start(p)
+            # after rotors, motors and drag have read the velocities: the joints take most of it back
+            self.equations.joints.record_take_returned(p, frames, solver_frames)
             p.launch(predict_body, frames, solver_frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
             records = self._kinematic_frames, self._path, frames, self._clock
             p.launch(set_kinematic_frame, *records, h, count=len(self._kinematic_frames))
@@ -189,6 +191,8 @@ class RigidBodySystem(System):
         h = self._settings.substep
         with p.when(self._finite):
             records, decay = (self.frames, self.equations.solver_frames), math.exp(-self._damping * h)
+            with p.when((self.equations.flags.solving, 0)):
+                self.equations.record_return_moments(p)
             p.launch(derive_velocities, *records, h, decay, count=len(self._rigid.bodies))
             with p.when((self.equations.flags.solving, 0)):
                 self.equations.record_finish(p)
@@ -227,6 +231,7 @@ class RigidBodySystem(System):
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
         parts["bodies/contacts"] = self.equations.warm_start()
         parts["bodies/swept"][...] = self.equations.solver_frames.swept[:count]
+        parts["bodies/returned"][...] = self.equations.solver_frames.returned[:count]
         self.equations.end()
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
@@ -292,6 +297,7 @@ class RigidBodySystem(System):
         frames.x[:count], frames.q[:count] = parts["bodies/x"], parts["bodies/q"]
         frames.v[:count], frames.w[:count] = parts[names.VELOCITIES], parts[names.SPINS]
         self.equations.solver_frames.swept[:count] = parts["bodies/swept"]
+        self.equations.solver_frames.returned[:count] = parts["bodies/returned"]
         moved = [(parts[name] != shown).any(axis=1) for name, shown in self._shown.items()]
         for i in np.flatnonzero(moved[0] | moved[1]):
             body, rotation = self._rigid.bodies[i], parts[names.ROTATIONS][i]

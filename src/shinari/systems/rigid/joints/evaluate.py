@@ -58,7 +58,7 @@ def evaluate_joint(
     write_element(j, joints, values, elements, frames, phase.first[0], h)
     elements.accumulated[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     load = values.loads[j]
-    values.applied[j] = -load[0], -load[1], -load[2]
+    values.applied[j], values.pull[j] = (-load[0], -load[1], -load[2]), (0.0, 0.0, 0.0)
 
 
 @kernel(fastmath=STEADY)
@@ -71,6 +71,7 @@ def evaluate_again(
         return
     before = elements.stiffness[j]
     values.old_force[j], values.old_stiffness[j], values.old_rows[j] = elements.force[j], before, values.rows[j]
+    values.old_arms[j] = elements.arms[j]
     write_element(j, joints, values, elements, frames, 0, h)
     most, least, change = 0.0, 0.0, 0.0
     for k in range(12):
@@ -96,16 +97,16 @@ def evaluate_failed(
         write_element(j, joints, values, elements, frames, 1, h)
         elements.accumulated[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         load = values.loads[j]
-        values.applied[j] = -load[0], -load[1], -load[2]
+        values.applied[j], values.pull[j] = (-load[0], -load[1], -load[2]), (0.0, 0.0, 0.0)
 
 
 @kernel
 def restore_joint(j, values: JointValues, elements: Elements, components: Components):
     """Restore the forces of the last solution to a joint that is solved.
 
-    Otherwise the error of a rotation at second order would appear as a force.
+    Otherwise the error of a rotation at second order would appear as a force. They act at the arms of that solution.
     """
     component = elements.component[j]
     if component >= 0 and components.solution[component] == PENDING:
         elements.force[j], elements.stiffness[j] = values.old_force[j], values.old_stiffness[j]
-        values.rows[j] = values.old_rows[j]
+        values.rows[j], elements.arms[j] = values.old_rows[j], values.old_arms[j]

@@ -18,6 +18,7 @@ from shinari.systems.rigid.joints.easing import EASE, EASE_TURN, ease_limits
 from shinari.systems.rigid.joints.energy import bind_values, joint_data, servo_energy
 from shinari.systems.rigid.joints.evaluate import evaluate_again, evaluate_failed, evaluate_joint, restore_joint
 from shinari.systems.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_row, settle_gear
+from shinari.systems.rigid.joints.moments import frame_joints, return_moments, take_returned
 from shinari.systems.rigid.joints.results import break_joint, find_rate, settle_joint, start_joint
 from shinari.systems.rigid.joints.table import (
     ANCHOR_A,
@@ -196,6 +197,26 @@ class Joints:
         count = len(self)
         p.launch(restore_joint, self.values, elements, components, count=count)
         p.launch(restore_row, jacobian_rows, elements, components, count, count=len(jacobian_rows))
+
+    def record_take_returned(self, p: Program, frames: Frames, solver_frames: SolverFrames) -> None:
+        """Add to the angular momenta what the last substep has left, as a substep begins."""
+        if len(self):
+            p.launch(take_returned, frames, solver_frames, count=len(frames))
+
+    def record_return_moments(
+        self,
+        p: Program,
+        elements: Elements,
+        frames: Frames,
+        solver_frames: SolverFrames,
+        components: Components,
+        h: float,
+    ) -> None:
+        """Return to the angular momenta what the solution took, before velocities are derived."""
+        held = frame_joints(self.table.codes, len(frames))
+        if len(held.joint):
+            records = held, self.data, self.values, elements, components, frames, solver_frames
+            p.launch(return_moments, *records, h, count=len(frames), grain=64)
 
     def record_settle(
         self,

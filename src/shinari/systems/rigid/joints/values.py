@@ -34,6 +34,7 @@ class JointValues(Record):
     rows = Field(np.float64, ROWS, doc="axes, forces and stiffnesses of the last evaluation, see the columns above")
     swept = Field(np.bool_, doc="solved by sweeps: the element holds the load, and no displacement")
     applied = Field(np.float64, 3, unit="N", doc="approximate force on a, for the geometric stiffness")
+    pull = Field(np.float64, 3, unit="N", doc="force on a whose geometric stiffness was in the last solution")
     coordinate = Field(np.float64, unit="m or rad", doc="travel or angle of the motor at the start of the substep")
     work = Field(np.float64, unit="J", doc="work of the motor since the step began")
     lag = Field(
@@ -53,6 +54,7 @@ class JointValues(Record):
         saved=True,
     )
     old_rows = Field(np.float64, ROWS, doc="rows before the last evaluation")
+    old_arms = Field(np.float64, 6, unit="m", doc="arms of the element before the last evaluation")
     old_force = Field(np.float64, 6, doc="force of the element before the last evaluation")
     old_stiffness = Field(np.float64, 12, doc="stiffness of the element before the last evaluation")
 

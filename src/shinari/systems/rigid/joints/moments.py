@@ -1,0 +1,118 @@
+"""Moments of joint forces about the arms of the start of a substep, which keep the angular momentum.
+
+Positions follow velocities, x1 = x0 + h v1, so that the angular momentum m x x v of a body changes by h x0 x f in a
+substep. A force of a joint therefore leaves that of both bodies together as it is where it acts on them at one point of
+the start, and does so without work, since velocities are those of the middle of a substep.
+
+The solution has it act at the arms of the prediction, and adds the geometric stiffness G+ of that force, without which
+a light link under a heavy load turns too far. That takes h (v_a - v_b) x f from the angular momentum and h w^T G w
+from the energy, which is a gain where a joint is pressed. So poses and velocities are those of the solution, and the
+next substep begins with
+
+    L + h (r0 - r) x f + h G+ phi        r0: arm at the start; r, phi: arm, and rotation since the joint was evaluated
+
+A swing with k = h^2 r . f / I below one then neither gains nor loses. A faster one is not resolved by the substep: for
+it, as for light links under heavy loads, the solution stands, which damps it.
+"""
+
+import math
+
+import numpy as np
+
+from shinari.compute import Field, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.quaternion import rotate
+from shinari.maths.symmetric import times
+from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.components import Components
+from shinari.systems.rigid.elements import Elements
+from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.integration import is_free, momentum_of, spin_of, vector
+from shinari.systems.rigid.joints.measures import geometric_stiffness, vector_at
+from shinari.systems.rigid.joints.results import load_of
+from shinari.systems.rigid.joints.table import ANCHOR_A, DISTANCE, FIRST, GEAR, KIND, SECOND
+from shinari.systems.rigid.joints.values import JointData, JointValues
+from shinari.systems.rigid.points import halves
+
+# k of a swing from which on nothing is returned; up to half of it, all.
+FAST = 1.0
+
+
+class FrameJoints(Record, ragged=True):
+    """Joints of each frame that hold two points together."""
+
+    begin = Field(np.int64, doc="first joint of each frame, F rows and one")
+    joint = Field(np.int64)
+    side = Field(np.int64, doc="0 where the frame is its first one, 1 where it is its second one")
+
+
+def frame_joints(codes: np.ndarray, frames: int) -> FrameJoints:
+    """List the joints of each of so many frames; gears and distances hold no points together."""
+    joints = np.flatnonzero((codes[:, KIND] != GEAR) & (codes[:, KIND] != DISTANCE))
+    owner, joint = codes[joints, FIRST : SECOND + 1].T.ravel(), np.tile(joints, 2)
+    side = np.repeat(np.arange(2), len(joints))
+    order = np.argsort(owner, kind="stable")
+    begin = np.searchsorted(owner[order], np.arange(frames + 1)).astype(np.int64)
+    return FrameJoints(begin=begin, joint=joint[order], side=side[order])
+
+
+@steady
+def arm_at_start(j, side, codes, numbers, frames):
+    """Arm of the first frame's anchor at the start of the substep, from one of both frames."""
+    a, b = codes[j, FIRST], codes[j, SECOND]
+    arm = rotate(frames.q0[a], vector_at(numbers, j, ANCHOR_A))
+    return add(sub(frames.x0[a], frames.x0[b]), arm) if side else arm
+
+
+@steady
+def swing(i, arm, load, frames, h):
+    """The k of the swing of a body about a joint that carries a load."""
+    if not is_free(frames, i):
+        return 0.0
+    moments = frames.moments
+    least = min(moments[i, 0], moments[i, 1], moments[i, 2])
+    return h * h * math.sqrt(dot(arm, arm) * dot(load, load)) / least
+
+
+@steady
+def part_returned(j, codes, load, elements, frames, h):
+    """The part of the moments of a joint that is returned: all where neither body swings too fast for a substep."""
+    first = swing(codes[j, FIRST], vector_at(elements.arms, j, 0), load, frames, h)
+    second = swing(codes[j, SECOND], vector_at(elements.arms, j, 3), load, frames, h)
+    return min(max(2.0 - 2.0 * max(first, second) / FAST, 0.0), 1.0)
+
+
+@kernel(fastmath=STEADY)
+def return_moments(
+    i, frame_joints: FrameJoints, joints: JointData, values: JointValues, elements: Elements, components: Components,
+    frames: Frames, solver_frames: SolverFrames, h: np.float64
+):  # fmt: skip
+    """Write what the next substep returns to the angular momentum of a frame."""
+    if not is_free(frames, i):
+        return
+    turn, total = solver_frames.last_turn[i], (0.0, 0.0, 0.0)
+    for k in range(frame_joints.begin[i], frame_joints.begin[i + 1]):
+        j, side = frame_joints.joint[k], frame_joints.side[k]
+        if elements.component[j] < 0 or values.broken[j]:
+            continue
+        load, _ = halves(load_of(j, elements, components))
+        part = h * part_returned(j, joints.codes, load, elements, frames, h)
+        if part == 0.0:
+            continue
+        pull, sign = vector(values.pull, j), 1.0 if side else -1.0
+        arm, start = vector_at(elements.arms, j, 3 * side), arm_at_start(j, side, joints.codes, joints.numbers, frames)
+        moment = cross(sub(start, arm), scale(load, sign))
+        stiffness = geometric_stiffness(arm, scale(pull, -sign))
+        total = add(total, scale(add(moment, times(stiffness, turn)), part))
+    solver_frames.returned[i] = total
+
+
+@kernel(fastmath=STEADY)
+def take_returned(i, frames: Frames, solver_frames: SolverFrames):
+    """Add to the angular momentum of a frame what the last substep has left for it."""
+    total = solver_frames.returned[i]
+    solver_frames.returned[i] = 0.0, 0.0, 0.0
+    if is_free(frames, i) and (total[0] != 0.0 or total[1] != 0.0 or total[2] != 0.0):
+        q, moments = frames.q[i], frames.moments
+        frames.w[i] = spin_of(q, moments, i, add(momentum_of(q, moments, i, frames.w[i]), total))
