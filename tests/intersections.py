@@ -53,12 +53,17 @@ def near_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Pairs (K, 2) of triangles whose boxes overlap: a sweep along the axis on which they are narrowest."""
     low, high, other_low, other_high = first.min(axis=1), first.max(axis=1), second.min(axis=1), second.max(axis=1)
     width = (other_high - other_low).max(axis=0)
-    axis = int(np.argmin(((high - low).mean(axis=0) + width) / np.maximum(np.ptp(other_low, axis=0), 1e-300)))
-    order = np.argsort(other_low[:, axis])
-    begins = other_low[order, axis]
-    start = np.searchsorted(begins, low[:, axis] - width[axis])
-    count = np.searchsorted(begins, high[:, axis], side="right") - start
+    axes = np.argsort(((high - low).mean(axis=0) + width) / np.maximum(np.ptp(other_low, axis=0), 1e-300))
+    axis = axes[0]
+    # both in the order of the sweep: candidates lie together in memory
+    mine, theirs = np.argsort(low[:, axis]), np.argsort(other_low[:, axis])
+    low, high, other_low, other_high = low[mine], high[mine], other_low[theirs], other_high[theirs]
+    start = np.searchsorted(other_low[:, axis], low[:, axis] - width[axis])
+    count = np.searchsorted(other_low[:, axis], high[:, axis], side="right") - start
     one = np.repeat(np.arange(len(first)), count)
-    two = order[np.arange(len(one)) - np.repeat(np.cumsum(count) - count - start, count)]
-    touch = (low[one] <= other_high[two]).all(axis=1) & (high[one] >= other_low[two]).all(axis=1)
-    return np.stack([one[touch], two[touch]], axis=1)
+    two = np.arange(len(one)) - np.repeat(np.cumsum(count) - count - start, count)
+    # the axis of the sweep last: it tells few candidates apart
+    for k in np.roll(axes, -1):
+        touch = (low[:, k][one] <= other_high[:, k][two]) & (high[:, k][one] >= other_low[:, k][two])
+        one, two = one[touch], two[touch]
+    return np.stack([mine[one], theirs[two]], axis=1)
