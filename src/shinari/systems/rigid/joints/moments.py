@@ -50,8 +50,8 @@ class FrameJoints(Record, ragged=True):
 def frame_joints(codes: np.ndarray, frames: int, pulled: np.ndarray) -> FrameJoints:
     """List the joints of each of so many frames that return their moments.
 
-    Gears and distances hold no points together. What a tendon does acts at its ends after the solution, too: beside one,
-    on the `pulled` frames, the errors of both balance better than that of either alone.
+    Gears and distances hold no points together. Tendons act at their ends after the solution, too: on the frames that
+    they pull, the errors of both balance better than that of either alone.
     """
     alone = ~np.isin(codes[:, FIRST : SECOND + 1], pulled).any(axis=1)
     joints = np.flatnonzero((codes[:, KIND] != GEAR) & (codes[:, KIND] != DISTANCE) & alone)
