@@ -294,9 +294,9 @@ class BodyEquations:
             p.launch(renew_point, points, work, elements, components, first, count=every)
 
     def record_return_moments(self, p: Program) -> None:
-        """Return to the angular momenta what the solution took, before velocities are derived."""
-        components, h = self._graph.components, self._settings.substep
-        self.joints.record_return_moments(p, self._elements, self._frames, self.solver_frames, components, h)
+        """Leave to the angular momenta of the next substep what the solution of the joints took."""
+        components, pulled, h = self._graph.components, self._rigid.tendon_table.parts, self._settings.substep
+        self.joints.record_return_moments(p, self._elements, self._frames, self.solver_frames, components, pulled, h)
 
     def record_finish(self, p: Program) -> None:
         """Store the forces at the end of a substep, for the next one."""

@@ -210,10 +210,11 @@ class Joints:
         frames: Frames,
         solver_frames: SolverFrames,
         components: Components,
+        pulled: np.ndarray,
         h: float,
     ) -> None:
-        """Return to the angular momenta what the solution took, before velocities are derived."""
-        held = frame_joints(self.table.codes, len(frames))
+        """Leave to the angular momenta of the next substep what the solution took; tendons act on `pulled` frames."""
+        held = frame_joints(self.table.codes, len(frames), pulled)
         if len(held.joint):
             records = held, self.data, self.values, elements, components, frames, solver_frames
             p.launch(return_moments, *records, h, count=len(frames), grain=64)

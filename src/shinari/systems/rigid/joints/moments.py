@@ -47,9 +47,14 @@ class FrameJoints(Record, ragged=True):
     side = Field(np.int64, doc="0 where the frame is its first one, 1 where it is its second one")
 
 
-def frame_joints(codes: np.ndarray, frames: int) -> FrameJoints:
-    """List the joints of each of so many frames; gears and distances hold no points together."""
-    joints = np.flatnonzero((codes[:, KIND] != GEAR) & (codes[:, KIND] != DISTANCE))
+def frame_joints(codes: np.ndarray, frames: int, pulled: np.ndarray) -> FrameJoints:
+    """List the joints of each of so many frames that return their moments.
+
+    Gears and distances hold no points together. Tendons act at their ends after the solution, too: on the frames that
+    they pull, the errors of both balance better than that of either alone.
+    """
+    alone = ~np.isin(codes[:, FIRST : SECOND + 1], pulled).any(axis=1)
+    joints = np.flatnonzero((codes[:, KIND] != GEAR) & (codes[:, KIND] != DISTANCE) & alone)
     owner, joint = codes[joints, FIRST : SECOND + 1].T.ravel(), np.tile(joints, 2)
     side = np.repeat(np.arange(2), len(joints))
     order = np.argsort(owner, kind="stable")
