@@ -302,8 +302,9 @@ class RigidBodySystem(System):
         for i in np.flatnonzero(moved[0] | moved[1]):
             body, rotation = self._rigid.bodies[i], parts[names.ROTATIONS][i]
             rotation = rotation / np.linalg.norm(rotation)
-            # what it held may fall
+            # what it held may fall, and what its joints had left belongs to another place
             parts["bodies/idle"][...] = 0.0
+            self.equations.solver_frames.returned[i] = 0.0
             frames.x[i], frames.q[i] = as_frame(parts[names.POSITIONS][i], rotation, body.centre, body.axes)
 
     def _set_kinematic_poses(self, time: float) -> None:
