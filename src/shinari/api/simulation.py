@@ -14,6 +14,7 @@ from shinari.api import storage
 from shinari.api.changes import Changes
 from shinari.api.contact_queries import ContactQueries
 from shinari.api.pins import Pins
+from shinari.api.ray_queries import RayQueries
 from shinari.api.scene import Scene
 from shinari.api.visual_surfaces import surface_now
 from shinari.errors import SceneError
@@ -198,6 +199,10 @@ class Simulation:
         return ContactQueries(self._run)
 
     @property
+    def _ray_queries(self) -> RayQueries:
+        return RayQueries(self._run)
+
+    @property
     def _changes(self) -> Changes:
         return Changes(self._run)
 
@@ -234,6 +239,7 @@ class Simulation:
     volume = forward("volumes", VolumeQueries.volume)
     angular_velocities = forward("_grains", GrainQueries.angular_velocities)
     contacts = forward("_contact_queries", ContactQueries.contacts)
+    cast_rays = forward("_ray_queries", RayQueries.cast_rays)
     grab = forward("_grab_queries", Grabs.grab)
     pin = forward("_pins", Pins.pin)
     unpin = forward("_pins", Pins.unpin)

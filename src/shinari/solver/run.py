@@ -22,6 +22,7 @@ from shinari.solver.bound_systems import BoundSystems
 from shinari.solver.device_state import Gpu, Host, for_device
 from shinari.solver.diagnostics import Diagnostics
 from shinari.solver.profile import Profile, Profiler
+from shinari.solver.ray_targets import RayTargets
 from shinari.solver.rebuild import RowTable
 from shinari.solver.recolour import move_rows, recoloured
 from shinari.solver.step import record_step, step
@@ -277,6 +278,13 @@ class Run:
         self.refuse_later(handle)
         found = self.scene.find("simulation", field, handle, Handle)
         return [obj.name for obj in self.scene.particle_objects].index(found.name)
+
+    @cached_property
+    def ray_targets(self) -> RayTargets:
+        """What rays can meet, wherever it is; made when it is first asked for."""
+        objects = len(self.model.object_ranges)
+        bodies = len(self.state.body_positions)
+        return RayTargets(self.model, self.scene.bodies[:bodies], self.scene.particle_objects[:objects])
 
     @cached_property
     def firsts(self) -> np.ndarray:
