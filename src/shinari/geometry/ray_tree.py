@@ -1,10 +1,10 @@
 """Rays and triangles in a tree of boxes, see `shinari.geometry.bvh`.
 
 The tree is implicit, so a ray walks through it without a stack: below a box that it meets it goes on to the first
-child, else to what comes after the whole subtree. Whether a ray meets a triangle is decided by the sides on which it
-passes the edges, u . (a x b) for the edge from a to b seen from the ray's origin. Both triangles at an edge get exactly
-opposite numbers, so that no ray slips through between them (Woop, Benthin and Wald 2013, Watertight ray/triangle
-intersection, keep the same promise by a shear).
+child, else to what comes after the whole subtree. Whether a ray meets a triangle is decided in the plane across the ray,
+by the sides on which it passes the edges. A corner is at the same place there for all of its triangles, and both
+triangles at an edge get exactly opposite numbers, so that no ray slips through between them (Woop, Benthin and Wald
+2013, Watertight ray/triangle intersection; they shear where this turns).
 """
 
 from collections.abc import Sequence
@@ -84,6 +84,33 @@ def next_leaf(nodes, first, leaves, node, origin, inverses, most):
     return node
 
 
+@function(fastmath=AS_WRITTEN)
+def across(along):
+    """Two unit vectors across a direction and each other (Duff et al. 2017, Building an orthonormal basis, revisited)."""
+    x, y, z = along
+    s = np.copysign(1.0, z)
+    a = -1.0 / (s + z)
+    b = x * y * a
+    return (1.0 + s * x * x * a, s * b, -s * x), (b, s + y * y * a, -y)
+
+
+@function(fastmath=AS_WRITTEN)
+def seen(corner, origin, e, f, along):
+    """A corner as the ray sees it: across it twice, and along it."""
+    p = corner[0] - origin[0], corner[1] - origin[1], corner[2] - origin[2]
+    return (
+        e[0] * p[0] + e[1] * p[1] + e[2] * p[2],
+        f[0] * p[0] + f[1] * p[1] + f[2] * p[2],
+        along[0] * p[0] + along[1] * p[1] + along[2] * p[2],
+    )
+
+
+@function(fastmath=AS_WRITTEN)
+def side(a, b):
+    """On which side the ray passes the edge from a to b as it sees them; exactly the opposite from b to a."""
+    return a[0] * b[1] - a[1] * b[0]
+
+
 @shared(fastmath=AS_WRITTEN)
 def meet_mesh(
     origin: Vector, along: Vector, most: real, mesh: int, meshes: Meshes, nodes: Nodes, triangles: Triangles
@@ -100,20 +127,20 @@ def meet_mesh(
         triangles: Their triangles.
     """
     first, leaves, count = meshes.node[mesh], meshes.leaves[mesh], meshes.count[mesh]
-    inverses, best, hit = inverse(along), most, np.int64(-1)
+    inverses, (e, f), best, hit = inverse(along), across(along), most, np.int64(-1)
     node = next_leaf(nodes, first, leaves, 1, origin, inverses, best)
     while node > 0:
         start, end = (node - leaves) * count // leaves, (node - leaves + 1) * count // leaves
         for k in range(meshes.triangle[mesh] + start, meshes.triangle[mesh] + end):
             corners = triangles.corners[k]
-            a = sub((corners[0], corners[1], corners[2]), origin)
-            b = sub((corners[3], corners[4], corners[5]), origin)
-            c = sub((corners[6], corners[7], corners[8]), origin)
-            u, v, w = dot(along, cross(b, c)), dot(along, cross(c, a)), dot(along, cross(a, b))
+            a = seen((corners[0], corners[1], corners[2]), origin, e, f, along)
+            b = seen((corners[3], corners[4], corners[5]), origin, e, f, along)
+            c = seen((corners[6], corners[7], corners[8]), origin, e, f, along)
+            u, v, w = side(b, c), side(c, a), side(a, b)
             if (u >= 0.0 and v >= 0.0 and w >= 0.0) or (u <= 0.0 and v <= 0.0 and w <= 0.0):
-                volume = u + v + w
-                if volume != 0.0:
-                    distance = (u * dot(a, along) + v * dot(b, along) + w * dot(c, along)) / volume
+                area = u + v + w
+                if area != 0.0:
+                    distance = (u * a[2] + v * b[2] + w * c[2]) / area
                     if distance >= 0.0 and (distance < best or (hit < 0 and distance <= best)):
                         best, hit = distance, k
         node = next_leaf(nodes, first, leaves, node_after(node), origin, inverses, best)
