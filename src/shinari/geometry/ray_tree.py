@@ -170,7 +170,9 @@ class TriangleTree:
 
     def move(self, corners: np.ndarray, threads: int | None = None) -> None:
         """Put the triangles elsewhere: corners [m], (F, 3, 3)."""
-        self.nodes = self._tree.around(corners.min(axis=1), corners.max(axis=1), threads)
+        a, b, c = (corners[:, k] for k in range(3))
+        low, high = np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
+        self.nodes = self._tree.around(low, high, threads)
         self.triangles = np.ascontiguousarray(corners.reshape(-1, 9)[self._tree.order])
 
 
@@ -190,7 +192,7 @@ class BoxTree:
 
     def around(self, low: np.ndarray, high: np.ndarray, threads: int | None = None) -> np.ndarray:
         """Boxes of the nodes [m], (2 leaves, 6), around boxes with these corners (M, 3), a little larger."""
-        margin = MARGIN * np.maximum(np.abs(low), np.abs(high)).max(axis=1, keepdims=True)
+        margin = MARGIN * np.maximum(np.abs(low), np.abs(high))
         self._tree.refit(low - margin, high + margin, team().size if threads is None else threads)
         return self._tree.nodes
 

@@ -117,7 +117,7 @@ class RayTargets:
         """
         shapes = self._shapes_now(poses, passed)
         trees = {
-            name: self._moved(name, vertices[faces], threads)
+            name: self._moved(name, vertices, faces, threads)
             for name, (vertices, faces) in surfaces.items()
             if len(faces)
         }
@@ -161,15 +161,18 @@ class RayTargets:
         }
         return np.array(list(trees), object), solids, (low + middles, high + middles)
 
-    def _moved(self, name: str, corners: np.ndarray, threads: int | None) -> tuple[np.ndarray, TriangleTree]:
-        """The middle of a surface, and the tree over its triangles (F, 3, 3) seen from there."""
-        corners = np.asarray(corners, np.float64)
-        middle = 0.5 * (corners.min(axis=(0, 1)) + corners.max(axis=(0, 1)))
+    def _moved(
+        self, name: str, vertices: np.ndarray, faces: np.ndarray, threads: int | None
+    ) -> tuple[np.ndarray, TriangleTree]:
+        """The middle of a surface, and the tree over its triangles seen from there."""
+        vertices = np.asarray(vertices, np.float64)
+        middle = vertices.mean(axis=0)
+        corners = (vertices - middle)[faces]
         tree = self._moving.get(name)
-        if tree is None or len(tree.triangles) != len(corners):
-            self._moving[name] = tree = TriangleTree(corners - middle, threads)
+        if tree is None or len(tree.triangles) != len(faces):
+            self._moving[name] = tree = TriangleTree(corners, threads)
         else:
-            tree.move(corners - middle, threads)
+            tree.move(corners, threads)
         return middle, tree
 
 
