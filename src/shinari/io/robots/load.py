@@ -20,7 +20,7 @@ from shinari.io.robots.laws import AT_JOINT, extras_of
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
-from shinari.io.robots.sensors import SensorReader
+from shinari.io.robots.sensor_reader import SensorReader
 from shinari.io.robots.tendons import Found, tendons_of
 from shinari.io.robots.transmissions import LeverReader
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
@@ -151,7 +151,7 @@ class _Adder:
         self._list_others()
         tendons = {name: self._tendons[key] for name, key in self._keys.items()}
         found = m, self._handles, self._joints, tendons, self._actuators, self._carriers
-        sensors = SensorReader(*found, self._between, self._put).sensors()
+        sensors = SensorReader(*found, self._between, colliders, self._put).sensors()
         for actuator in self._actuators:
             if actuator.on_tendon:
                 actuator.target = self._keys[actuator.target]
