@@ -471,7 +471,15 @@ for _of in ("cloth", "knob"):
     method(sn.Simulation, "forces", SOLIDS, f"of {_of}", of=named(_of))
 method(sn.Simulation, "forces", SOLIDS, "of rows", of="distance")
 method(sn.Simulation, "forces", BODIES, "of a joint", of=named("hinge"))
-method(sn.Simulation, "cast_rays", SOLIDS, origins=[[0.0, 9, 0]], directions=[[0.0, -1, 0]], max_distance=20.0, ignore=["rope"])
+method(
+    sn.Simulation,
+    "cast_rays",
+    SOLIDS,
+    origins=[[0.0, 9, 0]],
+    directions=[[0.0, -1, 0]],
+    max_distance=20.0,
+    ignore=["rope"],
+)
 method(sn.Simulation, "strains", SOLIDS, of="distance")
 method(sn.Simulation, "angular_momentum", SOLIDS, about=(0.0, 1.0, 0.0))
 method(sn.Simulation, "change", SOLIDS, substeps=3, gravity=(0.0, -1.0, 0.0), wind=(1.0, 0.0, 0.0))

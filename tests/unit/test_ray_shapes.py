@@ -95,7 +95,7 @@ def cone_case(o, u):
         slant = near(rho, k * (0.4 - p[:, 1])) & (p[:, 1] >= -0.4)
         with np.errstate(invalid="ignore", divide="ignore"):
             across = p * (1, 0, 1) / rho[:, None]
-        n = np.where(base[:, None], (0.0, -1.0, 0.0), (across + (0, k, 0)) / np.hypot(1, k))
+        n = np.where(base[:, None], (0.0, -1.0, 0.0), np.add(across, (0, k, 0)) / np.hypot(1, k))
         return slant | (base & (rho <= 0.5)), n
 
     return roots, on

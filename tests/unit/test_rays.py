@@ -16,7 +16,9 @@ def playground(**settings) -> tuple[sn.Simulation, dict]:
     cloth = scene.add_cloth(sn.grid(shape=(5, 5)), position=(-3, 1, 0), name="cloth")
     block = scene.add_soft_body(sn.lattice([2, 2, 2], 0.5), position=(-6, 1, 0), name="block")
     ball = scene.add_rigid_body(sn.Sphere(0.5), position=(0, 2, 0), velocity=(0, 1, 0), name="ball")
-    hammer = sn.Compound([sn.Box((0.2, 2, 0.2)), (sn.Cylinder(0.3, 1.0), (0, 1, 0), sn.rotation(axis=(0, 0, 1), angle=np.pi / 2))])
+    hammer = sn.Compound(
+        [sn.Box((0.2, 2, 0.2)), (sn.Cylinder(0.3, 1.0), (0, 1, 0), sn.rotation(axis=(0, 0, 1), angle=np.pi / 2))]
+    )
     tool = scene.add_rigid_body(hammer, position=(4, 3, 0), angular_velocity=(0, 0, 2), name="hammer")
     handles = {"floor": floor, "wall": wall, "cloth": cloth, "block": block, "ball": ball, "hammer": tool}
     return sn.Simulation(scene, sleep=False, **settings), handles
@@ -34,7 +36,14 @@ def test_rays_meet_what_moves_where_it_is_now(precision: str) -> None:
         head = axes.position + axes.matrix @ (0, 1, 0)
         assert axes.matrix @ (0, 1, 0) == pytest.approx(up, abs=2e-3), centre
         hits = sim.cast_rays(
-            [(0, 9, 0), (-3.01, 9, 0.02), (-5.8, 9, 0.1), (-9, 9, 0), head + 3 * up, sim.collider_poses()[0][1] + (0, 0, 4)],
+            [
+                (0, 9, 0),
+                (-3.01, 9, 0.02),
+                (-5.8, 9, 0.1),
+                (-9, 9, 0),
+                head + 3 * up,
+                sim.collider_poses()[0][1] + (0, 0, 4),
+            ],
             [DOWN, DOWN, DOWN, DOWN, -up, (0, 0, -2)],
         )
         assert hits.names.tolist() == ["ball", "cloth", "block", "floor", "hammer", "wall"]
@@ -63,7 +72,9 @@ def test_rays_end_and_pass_what_they_are_told_to() -> None:
     assert sim.cast_rays(start, DOWN, max_distance=6.51).names.tolist() == ["ball"]
     assert sim.cast_rays(start, DOWN, ignore=[handles["ball"]]).names.tolist() == ["floor"]
     nothing = sim.cast_rays(start, DOWN, ignore=["ball", handles["floor"]])
-    assert nothing.names.tolist() == [""] and np.isinf(nothing.distances).all() and np.isnan(nothing.positions).all()
+    assert nothing.names.tolist() == [""]
+    assert np.isinf(nothing.distances).all()
+    assert np.isnan(nothing.positions).all()
     assert sim.cast_rays((-3, 9, 0.02), DOWN, ignore=["cloth"]).names.tolist() == ["floor"]
     assert sim.cast_rays(start, DOWN, ignore=list(handles)).names.tolist() == [""]
     assert len(sim.cast_rays(np.zeros((0, 3)), np.zeros((0, 3))).names) == 0
@@ -81,7 +92,7 @@ def test_torn_triangles_are_not_met() -> None:
     cloth.pin(range(9))
     sim = sn.Simulation(scene)
     corners = np.asarray(vertices)[faces]
-    above = corners.mean(axis=1) + (0, 1, 0)
+    above = np.add(corners.mean(axis=1), (0, 1, 0))
     assert np.isfinite(sim.cast_rays(above, DOWN).distances).all()
     sim.positions(cloth)[0] -= (0.5, 0, 0.5)
     sim.step(2)

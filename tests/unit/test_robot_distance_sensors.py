@@ -52,7 +52,7 @@ def test_range_finders_read_what_mujoco_reads(tmp_path: Path, seed: int) -> None
     rng = np.random.default_rng(seed)
     bodies, sensors = "", ""
     for k, geom in enumerate(SHAPES.values()):
-        at, turn = rng.uniform(-1, 1, 3) + (0, 0, 1.2), rng.uniform(-180, 180, 3)
+        at, turn = rng.uniform((-1, -1, 0.2), (1, 1, 2.2)), rng.uniform(-180, 180, 3)
         sites = "".join(
             f'<site name="s{k}_{i}" pos="{told(rng.uniform(-0.1, 0.1, 3))}" euler="{told(rng.uniform(-180, 180, 3))}"/>'
             for i in range(12)
@@ -100,7 +100,8 @@ def test_a_range_finder_tells_all_that_it_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_range_finder_sees_flexible_parts(tmp_path: Path) -> None:
     text = """<mujoco><worldbody><geom type="plane" size="5 5 1"/><site name="w" pos=".03 .01 3" euler="180 0 0"/>
-      <body pos="0 0 2"><freejoint/><geom type="sphere" size=".1"/><site name="s" pos=".03 .01 0" euler="180 0 0"/></body>
+      <body pos="0 0 2"><freejoint/><geom type="sphere" size=".1"/>
+      <site name="s" pos=".03 .01 0" euler="180 0 0"/></body>
       <flexcomp name="sheet" type="grid" dim="2" count="5 5 1" spacing=".2 .2 .1" pos="0 0 1" mass="1" radius=".001">
       <edge equality="true"/></flexcomp></worldbody><sensor><rangefinder name="r" site="s"/></sensor></mujoco>"""
     robot, sim, _, data = both(tmp_path, text)
@@ -120,7 +121,7 @@ def test_distances_are_those_of_mujoco(tmp_path: Path, seed: int, apart: bool) -
     """
     rng = np.random.default_rng(seed)
     names = rng.permutation(list(SHAPES))[:4]
-    places = [rng.uniform(-0.25, 0.25, 3) + (0, 0, 1), rng.uniform(-0.25, 0.25, 3) + (1.6 * apart, 0, 1)]
+    places = [np.add(rng.uniform(-0.25, 0.25, 3), (x, 0, 1)) for x in (0.0, 1.6 * apart)]
     bodies = "".join(
         f'<body name="b{k}" pos="{told(at)}" euler="{told(rng.uniform(-180, 180, 3))}"><freejoint/>'
         f'<geom name="g{k}" {SHAPES[names[2 * k]]}/><geom name="h{k}" {SHAPES[names[2 * k + 1]]} pos=".1 .3 0"/></body>'
@@ -131,7 +132,8 @@ def test_distances_are_those_of_mujoco(tmp_path: Path, seed: int, apart: bool) -
     kinds = ("distance", "normal", "fromto")
     sensors = "".join(f'<{kind} name="{kind}_{e}" {given} cutoff="9"/>' for e, given in ends.items() for kind in kinds)
     text = f"""<mujoco><option ccd_tolerance="1e-10" ccd_iterations="200"/>{FREE}{WEDGE}<worldbody>
-      <geom name="p" type="plane" size="9 9 1" euler="10 5 0"/>{bodies}</worldbody><sensor>{sensors}</sensor></mujoco>"""
+      <geom name="p" type="plane" size="9 9 1" euler="10 5 0"/>{bodies}</worldbody>
+      <sensor>{sensors}</sensor></mujoco>"""
     robot, sim, _, data = both(tmp_path, text)
     assert robot.skipped == []
     assert sim.time == 0.0
@@ -152,9 +154,11 @@ def test_distances_are_those_of_mujoco(tmp_path: Path, seed: int, apart: bool) -
 
 def test_distances_end_at_their_cutoff_and_follow_the_bodies(tmp_path: Path) -> None:
     text = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1"/><body name="a" pos="0 0 3"><freejoint/>
-      <geom type="sphere" size=".5"/></body></worldbody><sensor><distance name="far" body1="a" geom2="floor" cutoff="9"/>
+      <geom type="sphere" size=".5"/></body></worldbody><sensor>
+      <distance name="far" body1="a" geom2="floor" cutoff="9"/>
       <distance name="near" body1="a" geom2="floor" cutoff="1"/><normal name="n" body1="a" geom2="floor" cutoff="1"/>
-      <fromto name="f" body1="a" geom2="floor" cutoff="1"/><distance name="zero" body1="a" geom2="floor"/></sensor></mujoco>"""
+      <fromto name="f" body1="a" geom2="floor" cutoff="1"/>
+      <distance name="zero" body1="a" geom2="floor"/></sensor></mujoco>"""
     robot, sim, _, data = both(tmp_path, text)
     for name, sensor in robot.sensors.items():
         assert sensor.read() == pytest.approx(np.array(data.sensor(name).data), abs=1e-12), name

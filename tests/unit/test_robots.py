@@ -399,10 +399,10 @@ def test_sensors_of_forces_read_what_mujoco_reads(tmp_path: Path) -> None:
       <jointactuatorfrc name="jf" joint="j"/><tendonactuatorfrc name="tf" tendon="t"/>
       <tendonpos name="tp" tendon="t"/><tendonvel name="tv" tendon="t"/><touch name="feel" site="skin"/>
       <touch name="nothing" site="off"/><framexaxis name="x" objtype="site" objname="s"/>
-      <framezaxis name="z" objtype="site" objname="s"/><rangefinder name="no" site="s"/></sensor></mujoco>"""
+      <framezaxis name="z" objtype="site" objname="s"/><e_kinetic name="no"/></sensor></mujoco>"""
     scene, robot = load(write(tmp_path, text))
     told = [line for line in robot.skipped if "sensor" in line]
-    kinds = {"jf": "jointactuatorfrc", "no": "rangefinder"}
+    kinds = {"jf": "jointactuatorfrc", "no": "e_kinetic"}
     assert told == [f"sensor {name!r}: {kind} of this object is not read" for name, kind in kinds.items()]
     sim = sn.Simulation(scene, substeps=10, threads=1, precision="float64")
     model = mujoco.MjModel.from_xml_string(text)

@@ -1,8 +1,8 @@
 """Rays and triangles in a tree of boxes, see `shinari.geometry.bvh`.
 
 The tree is implicit, so a ray walks through it without a stack: below a box that it meets it goes on to the first
-child, else to what comes after the whole subtree. Whether a ray meets a triangle is decided in the plane across the ray,
-by the sides on which it passes the edges. A corner is at the same place there for all of its triangles, and both
+child, else to what comes after the whole subtree. Whether a ray meets a triangle is decided in the plane across the
+ray, by the sides on which it passes the edges. A corner is at the same place there for all of its triangles, and both
 triangles at an edge get exactly opposite numbers, so that no ray slips through between them (Woop, Benthin and Wald
 2013, Watertight ray/triangle intersection; they shear where this turns).
 """
@@ -86,7 +86,7 @@ def next_leaf(nodes, first, leaves, node, origin, inverses, most):
 
 @function(fastmath=AS_WRITTEN)
 def across(along):
-    """Two unit vectors across a direction and each other (Duff et al. 2017, Building an orthonormal basis, revisited)."""
+    """Unit vectors across a direction and each other (Duff et al. 2017, Building an orthonormal basis, revisited)."""
     x, y, z = along
     s = np.copysign(1.0, z)
     a = -1.0 / (s + z)

@@ -19,7 +19,7 @@ OF_PAIRS = ("distance", "normal", "fromto")
 
 @dataclass(frozen=True)
 class RangeFinder(Sensor):
-    """A ray along the z axis of a frame; beside the fields of `Sensor`, of which `of` is any body of the robot:
+    """A ray along the z axis of a frame. `of` is any body of the robot.
 
     Attributes:
         frame: Where it starts.
@@ -82,7 +82,7 @@ class Solid:
 
 @dataclass(frozen=True)
 class PairSensor(Sensor):
-    """A distance between shapes; beside the fields of `Sensor`, of which `of` is any body of the robot:
+    """A distance between shapes. `of` is any body of the robot.
 
     Attributes:
         first: Shapes of one side.
@@ -97,8 +97,8 @@ class PairSensor(Sensor):
     def read(self) -> np.ndarray:
         """The least distance of two shapes [m], (1,), at most the cutoff, negative where they overlap.
 
-        Of a `fromto` the nearest points of both sides [m], (6,), of a `normal` the unit vector from the first of them to
-        the second, (3,), which is into the first side where they overlap; zeros beyond the cutoff.
+        Of a `fromto` the nearest points of both sides [m], (6,), of a `normal` the unit vector from the first of them
+        to the second, (3,), which is into the first side where they overlap; zeros beyond the cutoff.
 
         Raises:
             SceneError: There is no simulation.

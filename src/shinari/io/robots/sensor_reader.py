@@ -228,7 +228,10 @@ class SensorReader:
     def _of_pair(self, name: str, kind: str, index: int) -> Sensor | None:
         """A distance between geoms or bodies."""
         model, any_body = self._m.model, next(iter(self._bodies.values()), None)
-        ends = (model.sensor_objtype[index], model.sensor_objid[index]), (model.sensor_reftype[index], model.sensor_refid[index])
+        ends = (
+            (model.sensor_objtype[index], model.sensor_objid[index]),
+            (model.sensor_reftype[index], model.sensor_refid[index]),
+        )
         first, second = (self._solids(int(of), int(target)) for of, target in ends)
         if first is None or second is None or any_body is None:
             return None
@@ -246,6 +249,10 @@ class SensorReader:
                 return None
             body = int(model.geom_bodyid[geom.index])
             # planes stand still whatever carries them
-            frame = Frame(None, *self._put(geom.position, geom.rotation)) if geom.shape.endless else self._frame(body, geom.position, geom.rotation)
+            frame = (
+                Frame(None, *self._put(geom.position, geom.rotation))
+                if geom.shape.endless
+                else self._frame(body, geom.position, geom.rotation)
+            )
             solids.append(Solid(geom.shape, frame))
         return solids or None

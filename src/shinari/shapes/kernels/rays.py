@@ -64,7 +64,9 @@ def advance(kind: int, origin: Vector, along: Vector, s: Four, size: real, field
 
 
 @shared(fastmath=STEADY)
-def meet_shape(kind: int, origin: Vector, along: Vector, s: Four, size: real, fields: MeshFields) -> tuple[real, Vector]:
+def meet_shape(
+    kind: int, origin: Vector, along: Vector, s: Four, size: real, fields: MeshFields
+) -> tuple[real, Vector]:
     """Where a ray first meets the surface of a shape that is no mesh, and the normal out of the solid there.
 
     Args:
