@@ -40,7 +40,7 @@ class Rays(Record):
     solid = Field(np.int64, doc="row of what was hit; -1: nothing")
 
 
-class Solids(Record):
+class RaySolids(Record):
     """What rays can meet: shapes and meshes, each where it is."""
 
     kind = Field(np.int64, doc="of a shape that is no mesh")
@@ -54,7 +54,8 @@ class Solids(Record):
 
 @kernel(fastmath=AS_WRITTEN)
 def cast_ray(
-    m, rays: Rays, tree: Nodes, solids: Solids, meshes: Meshes, nodes: Nodes, triangles: Triangles, fields: MeshFields,
+    m, rays: Rays, tree: Nodes, solids: RaySolids, meshes: Meshes, nodes: Nodes, triangles: Triangles,
+    fields: MeshFields,
 ):  # fmt: skip
     """Find the first solid that a ray meets within its distance."""
     origin, along, best = rays.origin[m], rays.along[m], rays.distance[m]
@@ -101,7 +102,7 @@ def cast(
 
     Args:
         rays: The rays; distances, normals and rows of `solids` are written.
-        solids: Fields of `Solids`, K > 0 rows.
+        solids: Fields of `RaySolids`, K > 0 rows.
         boxes: Low and high corners of boxes around them [m], (K, 3); infinite where there is no end.
         parts: The meshes, see `shinari.geometry.ray_tree.joined`.
         threads: Threads to use; None: all.
@@ -109,7 +110,7 @@ def cast(
     low, high = (np.clip(corners, -ENDLESS, ENDLESS) for corners in boxes)
     tree = BoxTree(0.5 * (low + high))
     nodes = Nodes(np.float64, box=tree.around(low, high, threads))
-    rows = Solids(np.float64, **{name: np.ascontiguousarray(values[tree.order]) for name, values in solids.items()})
+    rows = RaySolids(np.float64, **{name: np.ascontiguousarray(values[tree.order]) for name, values in solids.items()})
     caster = for_kinds(cast_ray, solids["kind"][solids["mesh"] < 0])
     fields = MeshFields.zeros(0, np.float64)
     run_once(caster, rays, nodes, rows, *parts, fields, count=len(rays), threads=threads, grain=16)

@@ -21,7 +21,7 @@ OUT, TURNED, TO_ORIGIN = 1, -1, 0
 """Sides of normals: out of the solid, out of what is hollow here, towards the origin of the ray."""
 
 Rows = tuple[np.ndarray, dict[str, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Names, fields of `Solids`, and boxes."""
+"""Names, fields of `RaySolids`, and boxes."""
 
 
 class Targets(NamedTuple):
@@ -29,7 +29,7 @@ class Targets(NamedTuple):
 
     Attributes:
         names: Name of each row, (K,).
-        solids: Fields of `Solids`, K rows.
+        solids: Fields of `RaySolids`, K rows.
         boxes: Low and high corners of the boxes around them [m], (K, 3).
         parts: The meshes.
     """
