@@ -1,7 +1,6 @@
 """Rays and shapes, against closed forms and against all triangles one by one."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +8,8 @@ import pytest
 import shinari as sn
 from shinari.collision.rays import Rays, cast
 from shinari.geometry.motion import rotation_matrix
+from shinari.scene.contact_material import ContactMaterial
+from shinari.scene.objects import Collider
 from shinari.solver.ray_targets import RayTargets
 
 CLOSE = 1e-10
@@ -231,8 +232,8 @@ def random_rays(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.nd
 
 def cast_at(shape: sn.Shape, o: np.ndarray, u: np.ndarray, place: np.ndarray, turn: np.ndarray) -> Rays:
     """Rays at a collider of that pose; directions are unit vectors."""
-    collider = SimpleNamespace(name="it", shape=shape)
-    targets = RayTargets(SimpleNamespace(colliders=[collider]), [], []).now((place[None], turn[None]), {}, (), 1)
+    collider = Collider("it", shape, place, turn, ContactMaterial())
+    targets = RayTargets([collider], [], []).now((place[None], turn[None]), {}, (), 1)
     rays = Rays.zeros(len(o), np.float64)
     rays.origin[...], rays.along[...], rays.distance[...] = o, u, np.inf
     cast(rays, targets.solids, targets.boxes, targets.parts, 1)

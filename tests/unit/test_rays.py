@@ -153,6 +153,17 @@ def test_bad_rays_are_refused(options: dict, told: str) -> None:
         sim.cast_rays(**{"origins": (0, 9, 0), "directions": DOWN, **options})
 
 
+@pytest.mark.parametrize("name", ["ball", "cloth"])
+def test_a_state_that_is_not_finite_is_refused(name: str) -> None:
+    sim, _ = playground()
+    places = sim.positions("cloth") if name == "cloth" else sim.state.body_positions
+    places[0, 1] = np.nan
+    with pytest.raises(sn.SceneError, match=f"cast_rays: '{name}': its state is not finite"):
+        sim.cast_rays((0, 9, 0), DOWN)
+    places[0, 1] = 1.0
+    assert sim.cast_rays((-9, 9, 0), DOWN).names.tolist() == ["floor"]
+
+
 def test_a_direction_of_any_length_is_one() -> None:
     scene = sn.Scene()
     scene.add_rigid_body(sn.Sphere(0.5), name="ball")

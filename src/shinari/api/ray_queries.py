@@ -1,6 +1,6 @@
 """Ray casts: what rays meet first of bodies, colliders and surfaces."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from shinari import check
 from shinari.api.visual_surfaces import surface_now
 from shinari.collision.rays import Rays, cast
 from shinari.errors import SceneError
+from shinari.scene.body import Body
 from shinari.scene.handle import BodyHandle, ColliderHandle, Handle
 from shinari.solver.ray_targets import Targets
 from shinari.solver.run import Run
@@ -68,8 +69,8 @@ class RayQueries:
             Distances, positions, normals and names.
 
         Raises:
-            SceneError: A direction is zero, numbers are not finite or of another shape, or one of `ignore` is not in
-                this scene.
+            SceneError: A direction is zero, numbers are not finite or of another shape, one of `ignore` is not in this
+                scene, or what was written to the state is not finite.
         """
         label = "cast_rays"
         starts, along = _rays(label, origins, directions)
@@ -102,7 +103,23 @@ class RayQueries:
         poses = np.concatenate([places, run.state.body_positions]), np.concatenate([turns, run.state.body_rotations])
         handles = run.scene.handles
         surfaces = {name: surface_now(run, handles[name]) for name in fixed.surfaces if name not in passed}  # type: ignore[arg-type]
+        _refuse_lost(poses, [collider.name for collider in run.model.colliders], run.scene.bodies, surfaces)
         return fixed.now(poses, surfaces, passed, run.settings.threads)
+
+
+def _refuse_lost(
+    poses: tuple[np.ndarray, np.ndarray],
+    colliders: Sequence[str],
+    bodies: Sequence[Body],
+    surfaces: Mapping[str, tuple[np.ndarray, np.ndarray]],
+) -> None:
+    """Refuse places that are not finite: a tree over them would hide others."""
+    names = [*colliders, *(body.name for body in bodies)]
+    finite = np.isfinite(np.concatenate(poses, axis=1)).all(axis=1)
+    lost = [names[k] for k in np.flatnonzero(~finite)]
+    lost += [name for name, (vertices, _) in surfaces.items() if not np.isfinite(vertices).all()]
+    if lost:
+        raise SceneError(f"cast_rays: {lost[0]!r}: its state is not finite; write finite numbers, or restore another")
 
 
 def _rays(label: str, origins: Any, directions: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """What rays can meet of a scene: shapes of bodies and colliders, in their own axes, and surfaces of objects."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +9,8 @@ from shinari.collision.rays import ENDLESS
 from shinari.geometry.bvh import Nodes
 from shinari.geometry.motion import NO_ROTATION, rotation_matrix
 from shinari.geometry.ray_tree import Meshes, Triangles, TriangleTree, joined
-from shinari.model.model import Model
 from shinari.scene.body import Body
-from shinari.scene.objects import ParticleObject
+from shinari.scene.objects import Collider, ParticleObject
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.mesh import MESH_SHEET, Mesh
@@ -44,7 +43,7 @@ class RayTargets:
     """What rays can meet of a scene, apart from where it is.
 
     Args:
-        model: The model, of its colliders.
+        colliders: The colliders.
         bodies: The rigid bodies.
         objects: Objects with particles.
 
@@ -52,10 +51,12 @@ class RayTargets:
         surfaces: Objects that have a surface by name, and whether they are solid within.
     """
 
-    def __init__(self, model: Model, bodies: Collection[Body], objects: Collection[ParticleObject]) -> None:
+    def __init__(
+        self, colliders: Sequence[Collider], bodies: Sequence[Body], objects: Sequence[ParticleObject]
+    ) -> None:
         shown = [obj for obj in objects if obj.faces is not None or obj.visual is not None]
         self.surfaces = {obj.name: obj.tetrahedra is not None for obj in shown}
-        pieces = [(c.name, k, c.shape, np.zeros(3), NO_ROTATION) for k, c in enumerate(model.colliders)]
+        pieces = [(c.name, k, c.shape, np.zeros(3), NO_ROTATION) for k, c in enumerate(colliders)]
         first = len(pieces)
         pieces += [
             (body.name, first + b, piece.shape, piece.position, piece.rotation)

@@ -284,7 +284,7 @@ class Run:
         """What rays can meet, wherever it is; made when it is first asked for."""
         objects = len(self.model.object_ranges)
         bodies = len(self.state.body_positions)
-        return RayTargets(self.model, self.scene.bodies[:bodies], self.scene.particle_objects[:objects])
+        return RayTargets(self.model.colliders, self.scene.bodies[:bodies], self.scene.particle_objects[:objects])
 
     @cached_property
     def firsts(self) -> np.ndarray:
