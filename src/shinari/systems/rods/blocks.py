@@ -113,8 +113,8 @@ def transposed(m):
 def factorise(blocks: Blocks, begin: int, end: int):
     """Factors of the blocks from begin to end, an even number, in place.
 
-    They are eliminated from both ends, towards two blocks in the middle: each block waits for the one before it, and two
-    such chains take hardly longer than one.
+    They are eliminated from both ends, towards two blocks in the middle: each block waits for the one before it, and
+    two such chains take hardly longer than one.
     """
     ahead = (end - begin - 2) // 2
     for i in range(ahead):
