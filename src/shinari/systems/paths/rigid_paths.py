@@ -54,7 +54,7 @@ class RigidPairs(Record):
 
     time = Field(np.float64, doc="time of impact in the substep; 1 where it is safe")
     near = Field(np.bool_, doc="whether its displacements may bring it too deep")
-    place = Field(np.float64, 3, unit="m", doc="where it is nearest at the impact, on the first, in the axes of its frame")
+    place = Field(np.float64, 3, unit="m", doc="nearest point of the first at the impact, in the axes of its frame")
     normal = Field(np.float64, 3, doc="unit vector from the second to the first there")
 
 

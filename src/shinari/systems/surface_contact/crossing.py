@@ -222,7 +222,7 @@ def part_rows(
     h: real,
 ):
     """Push the ends of displacements that meet apart along the normal of the impact, one pair after the other."""
-    origin_indices, origins, begin, x = particles.origin_index, frames.origin, paths.begin, particles.x
+    origin_indices, origins, x = particles.origin_index, frames.origin, particles.x
     for r in range(counts.rows[0]):
         time = rows.time[r]
         if time >= ONE:
