@@ -46,7 +46,7 @@ def test_lists_grow_in_each_program_on_its_own(threads):
     made = [growing(first) for first in (1, 7, 30, 500)]
     batch = Batch(len(made))
     for k, (program, _, _) in enumerate(made):
-        batch.put(k, program)
+        batch.put({k: program})
     stopped, errors = batch.run(np.arange(4), threads)
     assert not len(stopped)
     assert not errors
@@ -60,7 +60,7 @@ def test_only_those_that_are_chosen_run_and_one_that_stops_begins_anew():
     made = [growing(2) for _ in range(3)]
     batch = Batch(3)
     for k, (program, _, _) in enumerate(made):
-        batch.put(k, program)
+        batch.put({k: program})
     made[2][2].stop[0] = 1
     stopped, errors = batch.run(np.array([0, 2]), 2)
     np.testing.assert_array_equal(stopped, [2])
@@ -76,7 +76,7 @@ def test_a_list_without_memory_ends_its_program_alone():
     made = [growing(3), growing(1 << 60, 1), growing(4)]
     batch = Batch(3)
     for k, (program, _, _) in enumerate(made):
-        batch.put(k, program)
+        batch.put({k: program})
     stopped, errors = batch.run(np.arange(3), 1)
     assert not len(stopped)
     assert list(errors) == [1]

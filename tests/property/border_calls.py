@@ -505,6 +505,7 @@ _add("Cache.frame", lambda: sn.open_cache(files() / "run.npz"), lambda it, **giv
      ("index",))  # fmt: skip
 for _name in ("positions", "velocities"):
     setter(State, _name, lambda: SOLIDS().state, Of(lambda state, n=_name: getattr(state, n).copy()))
+setter(State, "frame", lambda: CHAIN().state, 3)
 for _name in ("body_positions", "body_rotations", "body_velocities", "body_angular_velocities"):
     setter(State, _name, lambda: BODIES().state, Of(lambda state, n=_name: getattr(state, n).copy()))
 method(State, "restore", lambda: CHAIN().state, other=Of(lambda state: state.copy()))

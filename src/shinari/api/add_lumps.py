@@ -76,6 +76,7 @@ def add_shape_matched(
         raise SceneError(str(error).replace("LumpMaterial", label, 1)) from None
     if spacing is not None:
         spacing = check.number(label, "spacing", spacing, above=0.0)
+    scene._pose(label, position, rotation)  # before a mesh is filled, which takes long
     points, masses, spacing, surface = _particles(label, mesh_or_points, spacing, mass, lump.density)
     _check_range(label, points, scene._placed(label, points, position, rotation))
     reach = 0.5 * spacing if radius is None else check.number(label, "radius", radius, least=0.0)

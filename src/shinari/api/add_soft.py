@@ -62,6 +62,7 @@ def add_soft_body(
     label = f"soft body {name!r}"
     soft = given_material(label, material, SoftMaterial)
     among = self_collision_mode(label, self_collision, {"triangles": "triangles"})
+    scene._pose(label, position, rotation)  # before the mesh is filled, which takes long
     vertices, tetrahedra, filled, volume = solid_mesh(label, mesh, cell)
     seen = visual_of(label, visual, filled, vertices, tetrahedra)
     masses = vertex_masses(vertices, tetrahedra, volume * soft.density)

@@ -209,7 +209,7 @@ class Worlds:
     @property
     def times(self) -> np.ndarray:
         """Simulated time of each world since its start or last reset [s], (W,)."""
-        return np.array([world.state.frame for world in self._worlds]) * self.settings.dt
+        return self._steps.frames * self.settings.dt
 
     @property
     def diverged(self) -> np.ndarray:

@@ -2,7 +2,7 @@
 
     batch = Batch(len(programs))
     for k, program in enumerate(programs):
-        batch.put(k, program)
+        batch.put({k: program})
     stopped = batch.run(np.arange(len(programs)), threads=2)
 
 A program gives the same bits in a batch as alone, since a launch gives the same on any number of threads. One whose
@@ -77,10 +77,14 @@ class Batch:
         self._run = Program()
         self._run.launch(run_job, self._chosen, self._jobs, count=(self._most, 0), grain=0)
 
-    def put(self, job: int, program: Program) -> None:
-        """Make a program that of a place in the batch, if it is not yet."""
-        if self._programs[job] is program:
-            return
+    def put(self, programs: dict[int, Program]) -> None:
+        """Make programs those of their places in the batch; most are so already."""
+        mine = self._programs
+        for job, program in programs.items():
+            if mine[job] is not program:
+                self._put(job, program)
+
+    def _put(self, job: int, program: Program) -> None:
         program.prepare()
         table, precision = run_program.pack((program.lines, team().pool, self._places, job))
         self._programs[job], self._arguments[job] = program, table

@@ -1,6 +1,6 @@
 """The state: everything that changes while a scene runs, and all that is needed to go on from it exactly."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,6 @@ class State:
         multipliers: Multipliers of the last substep by block, (M,) or (M, rows), in solver order.
         broken: Rows that have broken, by block, in solver order.
         system_arrays: Arrays of the systems, by name.
-        frame: Steps taken.
         external_work: Work done from outside since the start [J], see `Energy`.
         growing: Names of arrays of `system_arrays` with as many rows as there are contacts: each step may replace them.
         coloured: Whether the rows of blocks stand in the order of a Gauss-Seidel sweep, else as they were added.
@@ -46,7 +45,7 @@ class State:
     multipliers: dict[str, np.ndarray]
     broken: dict[str, np.ndarray]
     system_arrays: dict[str, np.ndarray]
-    frame: int = 0
+    _frame: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
     coloured: bool = True
     external_work: float = 0.0
     growing: frozenset[str] = frozenset()
@@ -57,9 +56,16 @@ class State:
         if type(self) is State and not name.startswith("_") and name not in fields and not hasattr(State, name):
             known = sorted(each for each in {*fields, *vars(State)} if not each.startswith("_"))
             raise SceneError(f"state: unknown name {check.short(name)}; known are {check.names(known, near=name)}")
-        if name == "frame":
-            value = check.count("state", name, value, least=0)
         super().__setattr__(name, value)
+
+    @property
+    def frame(self) -> int:
+        """Steps taken."""
+        return int(self._frame[0])
+
+    @frame.setter
+    def frame(self, value: int) -> None:
+        self._frame[0] = check.count("state", "frame", value, least=0)
 
     @property
     def positions(self) -> np.ndarray:
@@ -141,7 +147,7 @@ class State:
         """Use another array for what the user sees, which has the same values; before anything is bound to the state.
 
         Args:
-            name: `"positions"`, `"velocities"` or `"parts/"` and the name of an array of a system.
+            name: `"positions"`, `"velocities"`, `"frame"` (1,) or `"parts/"` and the name of an array of a system.
             array: The array.
         """
         if name.startswith("parts/"):
@@ -182,7 +188,7 @@ class State:
             {name: values.copy() for name, values in self.multipliers.items()},
             {name: values.copy() for name, values in self.broken.items()},
             {name: values.copy() for name, values in self.system_arrays.items()},
-            self.frame,
+            self._frame.copy(),
             self.coloured,
             self.external_work,
             self.growing,
@@ -204,7 +210,7 @@ class State:
             part("multipliers/"),
             part("broken/"),
             part("parts/"),
-            self.frame,
+            self._frame.copy(),
             self.coloured,
             self.external_work,
             self.growing,
@@ -212,7 +218,7 @@ class State:
 
     def count_steps(self, count: int) -> None:
         """Count steps that were taken, without the checks of what others assign to `frame`."""
-        vars(self)["frame"] += count
+        self._frame[0] += count
 
     def restore(self, other: "State") -> None:
         """Take over the values of another state of the same model, in place.

@@ -202,9 +202,12 @@ class Contents:
         return RowsHandle(self, rows.type, range(start, start + len(rows.indices)))
 
     @staticmethod
+    def _pose(label: str, position: Any, rotation: Any) -> tuple[np.ndarray, np.ndarray]:
+        return check.vector(label, "position", position), check.unit_quaternion(label, "rotation", rotation)
+
+    @staticmethod
     def _placed(label: str, vertices: np.ndarray, position: Any, rotation: Any) -> np.ndarray:
-        at = check.vector(label, "position", position)
-        w, *axis = check.unit_quaternion(label, "rotation", rotation)
+        at, (w, *axis) = Contents._pose(label, position, rotation)
         turn = np.cross(axis, vertices) * 2.0
         return vertices + w * turn + np.cross(axis, turn) + at
 

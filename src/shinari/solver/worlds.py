@@ -18,11 +18,18 @@ class WorldSteps:
     Args:
         worlds: The worlds.
         progress: The record with which they were built.
+
+    Attributes:
+        frames: Steps that each world has taken, (W,) int64.
     """
 
     def __init__(self, worlds: Sequence[World], progress: Progress) -> None:
         self._worlds, self._progress = worlds, progress
         self._batch = worlds[0].device.batch(len(worlds))
+        # counted for all at once: a loop over a thousand small worlds takes a tenth of the time of their steps
+        self.frames = np.zeros(len(worlds), np.int64)
+        for k, world in enumerate(worlds):
+            world.state.show("frame", self.frames[k : k + 1])
 
     def take(self, chosen: np.ndarray, count: int, threads: int) -> Errors:
         """Take steps of some worlds.
@@ -53,7 +60,8 @@ class WorldSteps:
             ) from error
 
     def _take(self, chosen: np.ndarray, count: int, threads: int) -> Errors:
-        compiled = np.array([self._worlds[k].needs_no_python for k in chosen.tolist()], bool)
+        worlds = self._worlds
+        compiled = np.array([worlds[k].steps is not None and not worlds[k].grabs for k in chosen.tolist()], bool)
         errors = self._take_compiled(chosen[compiled], count, threads)
         left = chosen[~compiled]
         for _ in range(count if len(left) else 0):
@@ -68,10 +76,7 @@ class WorldSteps:
         progress = self._progress
         progress.left[left] = count
         while len(left):
-            for k in left.tolist():
-                steps = self._worlds[k].steps
-                assert steps is not None
-                self._batch.put(k, steps)
+            self._batch.put({k: steps for k in left.tolist() if (steps := self._worlds[k].steps) is not None})
             progress.done[left] = progress.far[left] = 0
             try:
                 stopped, failed = self._batch.run(left, threads)
@@ -96,8 +101,7 @@ class WorldSteps:
 
     def _count(self, worlds: np.ndarray) -> None:
         """Count the steps that were done."""
-        for k, done in zip(worlds.tolist(), self._progress.done[worlds].tolist(), strict=True):
-            self._worlds[k].state.count_steps(done)
+        self.frames[worlds] += self._progress.done[worlds]
 
     # ---- worlds that do ----
 
@@ -107,9 +111,9 @@ class WorldSteps:
         before = {k: world.lasting() for k, world in worlds.items()}
         frames = {k: world.state.frame for k, world in worlds.items()}
         try:
-            for k, world in worlds.items():
+            for world in worlds.values():
                 world.begin_step()
-                self._batch.put(k, world.bound.prepare(record_step))
+            self._batch.put({k: world.bound.prepare(record_step) for k, world in worlds.items()})
             stopped, failed = self._batch.run(chosen, threads)
             errors = {k: self._stopped(worlds[k], before[k]) for k in stopped.tolist()}
             errors |= {k: self._out_of_memory(k, error, before[k]) for k, error in failed.items()}

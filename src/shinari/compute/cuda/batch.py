@@ -18,10 +18,11 @@ class DeviceBatch:
         self._programs: list[DeviceProgram | None] = [None] * count
         self._groups: list[tuple[np.ndarray, Player]] | None = None
 
-    def put(self, job: int, program: DeviceProgram) -> None:
-        """Make a program that of a place in the batch, if it is not yet."""
-        if self._programs[job] is not program:
-            self._programs[job], self._groups = program, None
+    def put(self, programs: dict[int, DeviceProgram]) -> None:
+        """Make programs those of their places in the batch; most are so already."""
+        for job, program in programs.items():
+            if self._programs[job] is not program:
+                self._programs[job], self._groups = program, None
 
     def prepare(self) -> None:
         """Compile all kernels, and give the programs a place on the device."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shinari.compute.once import cached_property
 from shinari.maths import quaternion
 from shinari.model.state import State
 from shinari.model.system_model import BoundSystems, SystemModel
@@ -60,6 +61,18 @@ class RigidModel(SystemModel):
     tendons: tuple[Tendon, ...]
     tendon_table: TendonTable
     growing = (CONTACTS,)
+
+    # read in each step: gathered from thousands of bodies they would take as long as a substep
+
+    @cached_property
+    def _axes(self) -> np.ndarray:
+        """Rotations of the principal axes in the bodies, (B, 4)."""
+        return np.array([body.axes for body in self.bodies]).reshape(len(self.bodies), 4)
+
+    @cached_property
+    def _local_centres(self) -> np.ndarray:
+        """Centres of mass in the bodies [m], (B, 3)."""
+        return np.array([body.centre for body in self.bodies]).reshape(len(self.bodies), 3)
 
     @property
     def world(self) -> int:
@@ -125,20 +138,17 @@ class RigidModel(SystemModel):
 
     def published(self, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Poses of the bodies as described, from those of their frames, (B, 3) and (B, 4)."""
-        turns, centres = np.array([b.axes for b in self.bodies]), np.array([b.centre for b in self.bodies])
-        rotations = np.stack(multiply(tuple(q.T), conjugate(tuple(turns.T))), axis=1)
-        return x - np.stack(rotate(tuple(rotations.T), tuple(centres.T)), axis=1), rotations
+        rotations = np.stack(multiply(tuple(q.T), conjugate(tuple(self._axes.T))), axis=1)
+        return x - np.stack(rotate(tuple(rotations.T), tuple(self._local_centres.T)), axis=1), rotations
 
     def centres(self, state: State) -> np.ndarray:
         """Centres of mass [m], (B, 3)."""
-        local = np.array([b.centre for b in self.bodies])
-        turned = np.stack(rotate(tuple(state.system_arrays[ROTATIONS].T), tuple(local.T)), axis=1)
+        turned = np.stack(rotate(tuple(state.system_arrays[ROTATIONS].T), tuple(self._local_centres.T)), axis=1)
         return state.system_arrays[POSITIONS] + turned
 
     def spin_momenta(self, state: State) -> np.ndarray:
         """Angular momentum of each body about its centre of mass [kg m^2/s], (B, 3)."""
-        axes = np.array([b.axes for b in self.bodies])
-        q = multiply(tuple(state.system_arrays[ROTATIONS].T), tuple(axes.T))
+        q = multiply(tuple(state.system_arrays[ROTATIONS].T), tuple(self._axes.T))
         local = np.stack(rotate(conjugate(q), tuple(state.system_arrays[SPINS].T)), axis=1)
         return np.stack(rotate(q, tuple((local * np.array([b.moments for b in self.bodies])).T)), axis=1)
 

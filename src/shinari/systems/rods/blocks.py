@@ -2,7 +2,8 @@
 
 A band holds, for block k, its diagonal D (00, 01, 02, 11, 12, 22), its coupling E to block k + 1 and its coupling F to
 block k + 2 (rows of the later block, columns of this one). `factorise` puts D^-1, E D^-1 and F D^-1 in their place: the
-factors of a block L D L^T.
+factors of a block L D L^T. In the second half, where the later block is eliminated first, D is that of the later block
+and the couplings are transposed.
 """
 
 from typing import Annotated, Any
@@ -102,36 +103,104 @@ def upper_difference(d, m):
     return d[0] - m[0][0], d[1] - m[0][1], d[2] - m[0][2], d[3] - m[1][1], d[4] - m[1][2], d[5] - m[2][2]
 
 
+@steady
+def transposed(m):
+    """M^T."""
+    return (m[0][0], m[1][0], m[2][0]), (m[0][1], m[1][1], m[2][1]), (m[0][2], m[1][2], m[2][2])
+
+
 @shared(fastmath=STEADY)
 def factorise(blocks: Blocks, begin: int, end: int):
-    """L D L^T of the blocks from begin to end, in place; couplings to blocks from end on have to be zero."""
-    for k in range(begin, end):
-        s = inverse(symmetric_of(blocks.diagonal[k]))
-        e, f = rows_of(blocks.next[k]), rows_of(blocks.second[k])
-        es, fs = times_transposed(e, s), times_transposed(f, s)
-        blocks.diagonal[k], blocks.next[k], blocks.second[k] = upper(s), flat(es), flat(fs)
-        if k + 1 < end:
-            blocks.diagonal[k + 1] = upper_difference(blocks.diagonal[k + 1], times_transposed(es, e))
-            between, fill = rows_of(blocks.next[k + 1]), times_transposed(fs, e)
-            rest = sub(between[0], fill[0]), sub(between[1], fill[1]), sub(between[2], fill[2])
-            blocks.next[k + 1] = flat(rest)
-        if k + 2 < end:
-            blocks.diagonal[k + 2] = upper_difference(blocks.diagonal[k + 2], times_transposed(fs, f))
+    """Factors of the blocks from begin to end, an even number, in place.
+
+    They are eliminated from both ends, towards two blocks in the middle: each block waits for the one before it, and
+    two such chains take hardly longer than one.
+    """
+    ahead = (end - begin - 2) // 2
+    for i in range(ahead):
+        eliminate_first(blocks, begin + i)
+        eliminate_last(blocks, end - 1 - i)
+    middle = begin + ahead
+    s = inverse(symmetric_of(blocks.diagonal[middle]))
+    e = rows_of(blocks.next[middle])
+    es = times_transposed(e, s)
+    blocks.diagonal[middle], blocks.next[middle] = upper(s), flat(es)
+    last = upper_difference(blocks.diagonal[middle + 1], times_transposed(es, e))
+    blocks.diagonal[middle + 1] = upper(inverse(symmetric_of(last)))
+
+
+@steady
+def eliminate_first(blocks, k):
+    """Take block k out of the next two."""
+    s = inverse(symmetric_of(blocks.diagonal[k]))
+    e, f = rows_of(blocks.next[k]), rows_of(blocks.second[k])
+    es, fs = times_transposed(e, s), times_transposed(f, s)
+    blocks.diagonal[k], blocks.next[k], blocks.second[k] = upper(s), flat(es), flat(fs)
+    blocks.diagonal[k + 1] = upper_difference(blocks.diagonal[k + 1], times_transposed(es, e))
+    between, fill = rows_of(blocks.next[k + 1]), times_transposed(fs, e)
+    blocks.next[k + 1] = flat((sub(between[0], fill[0]), sub(between[1], fill[1]), sub(between[2], fill[2])))
+    blocks.diagonal[k + 2] = upper_difference(blocks.diagonal[k + 2], times_transposed(fs, f))
+
+
+@steady
+def eliminate_last(blocks, k):
+    """Take block k out of the two before it."""
+    s = inverse(symmetric_of(blocks.diagonal[k]))
+    e, f = transposed(rows_of(blocks.next[k - 1])), transposed(rows_of(blocks.second[k - 2]))
+    es, fs = times_transposed(e, s), times_transposed(f, s)
+    blocks.diagonal[k], blocks.next[k - 1], blocks.second[k - 2] = upper(s), flat(es), flat(fs)
+    blocks.diagonal[k - 1] = upper_difference(blocks.diagonal[k - 1], times_transposed(es, e))
+    between, fill = rows_of(blocks.next[k - 2]), times_transposed(es, f)
+    blocks.next[k - 2] = flat((sub(between[0], fill[0]), sub(between[1], fill[1]), sub(between[2], fill[2])))
+    blocks.diagonal[k - 2] = upper_difference(blocks.diagonal[k - 2], times_transposed(fs, f))
 
 
 @shared(fastmath=STEADY)
 def substitute(blocks: Blocks, v: BlockVector, at: int, begin: int, end: int):
     """Solve for a right hand side in place with what `factorise` left; that of block k is v[at + k]."""
-    for k in range(begin, end):
-        y = v[at + k]
-        if k + 1 < end:
-            v[at + k + 1] = sub(v[at + k + 1], times(rows_of(blocks.next[k]), y))
-        if k + 2 < end:
-            v[at + k + 2] = sub(v[at + k + 2], times(rows_of(blocks.second[k]), y))
-    for k in range(end - 1, begin - 1, -1):
-        y = times(symmetric_of(blocks.diagonal[k]), v[at + k])
-        if k + 1 < end:
-            y = sub(y, transposed_times(rows_of(blocks.next[k]), v[at + k + 1]))
-        if k + 2 < end:
-            y = sub(y, transposed_times(rows_of(blocks.second[k]), v[at + k + 2]))
-        v[at + k] = y
+    ahead = (end - begin - 2) // 2
+    for i in range(ahead):
+        forward_first(blocks, v, at, begin + i)
+        forward_last(blocks, v, at, end - 1 - i)
+    middle = begin + ahead
+    y = v[at + middle]
+    z = sub(v[at + middle + 1], times(rows_of(blocks.next[middle]), y))
+    z = times(symmetric_of(blocks.diagonal[middle + 1]), z)
+    v[at + middle + 1] = z
+    y = sub(times(symmetric_of(blocks.diagonal[middle]), y), transposed_times(rows_of(blocks.next[middle]), z))
+    v[at + middle] = y
+    for i in range(ahead):
+        back_first(blocks, v, at, middle - 1 - i)
+        back_last(blocks, v, at, middle + 2 + i)
+
+
+@steady
+def forward_first(blocks, v, at, k):
+    """Take block k out of the right hand side of the next two."""
+    y = v[at + k]
+    v[at + k + 1] = sub(v[at + k + 1], times(rows_of(blocks.next[k]), y))
+    v[at + k + 2] = sub(v[at + k + 2], times(rows_of(blocks.second[k]), y))
+
+
+@steady
+def forward_last(blocks, v, at, k):
+    """Take block k out of the right hand side of the two before it."""
+    y = v[at + k]
+    v[at + k - 1] = sub(v[at + k - 1], times(rows_of(blocks.next[k - 1]), y))
+    v[at + k - 2] = sub(v[at + k - 2], times(rows_of(blocks.second[k - 2]), y))
+
+
+@steady
+def back_first(blocks, v, at, k):
+    """Solve for block k, whose next two are known."""
+    y = times(symmetric_of(blocks.diagonal[k]), v[at + k])
+    y = sub(y, transposed_times(rows_of(blocks.next[k]), v[at + k + 1]))
+    v[at + k] = sub(y, transposed_times(rows_of(blocks.second[k]), v[at + k + 2]))
+
+
+@steady
+def back_last(blocks, v, at, k):
+    """Solve for block k, where the two before it are known."""
+    y = times(symmetric_of(blocks.diagonal[k]), v[at + k])
+    y = sub(y, transposed_times(rows_of(blocks.next[k - 1]), v[at + k - 1]))
+    v[at + k] = sub(y, transposed_times(rows_of(blocks.second[k - 2]), v[at + k - 2]))
