@@ -166,7 +166,9 @@ def test_a_step_in_which_nothing_is_stopped_tells_no_shares():
     certificates, stopped = sim._run.bound.get(PathCertificates), 0
     for _ in range(20):
         sim.step()
-        told = len(certificates.contact_impulses().impulses) + len(certificates.contacts().forces)
+        bodies = certificates.contacts()
+        assert bodies is not None
+        told = len(certificates.contact_impulses().impulses) + len(bodies.forces)
         assert bool(told) <= bool(certificates.zones)
         stopped += certificates.zones
     assert stopped
