@@ -21,8 +21,8 @@ from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, Contact
 from shinari.systems.coupling.response import apply_reaction, effective_inverse_mass
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.paths.impact import along, impact_time, least_distance
-from shinari.systems.paths.records import Begins, ItemPaths, PathState, Zones
-from shinari.systems.paths.zones import join
+from shinari.systems.paths.records import Begins, Forest, ItemPaths, PathState, Shares, Zones
+from shinari.systems.paths.shares import join_to_solid, need_room_for_items
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between
 
@@ -110,7 +110,10 @@ def find_times(meshes: bool) -> Kernel:
 
 @once
 def part_paths(meshes: bool) -> Kernel:
-    """Kernel that pushes the ends of paths that meet apart, by impulses at the impact that both share."""
+    """Kernel that pushes the ends of paths that meet apart, by impulses at the impact that both share.
+
+    A contact that does not push is where they meet. In a turn in which they join, that is all.
+    """
     distance_and_normal = distances(meshes)
 
     @kernel(fastmath=STEADY)
@@ -119,11 +122,10 @@ def part_paths(meshes: bool) -> Kernel:
         body_shapes: BodyShapeTable, fields: BodyFields, frames: Frames, begins: Begins, state: PathState,
         body_sweeps: BodySweeps
     ):  # fmt: skip
-        rate, still = ONE / state.substep[0], (0.0, 0.0, 0.0)
+        rate, still, parts = ONE / state.substep[0], (0.0, 0.0, 0.0), state.part[0] != 0
         for m in range(state.count[0]):
             if paths.time[m] >= ONE:
                 continue
-            state.impacts[0] += 1
             i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
             b, kind, size = body_shapes.frame[k], body_shapes.kind[k], body_shapes.size[k]
             starts, ends, turn = paths_of(particles, origins, begins, i, frames, b)
@@ -136,6 +138,11 @@ def part_paths(meshes: bool) -> Kernel:
             # the point of the body that is met, at the impact and at the end, in the axes at the start
             met = to_world(pose, sub(at, scale(n, value)))
             n = rotate(exponential(scale(turn, time)), rotate_vector(pose, n))
+            if contacts.multiplier[m] <= ZERO:
+                contacts.weights[m], contacts.normal[m] = weights, rotate(frames.begin_q[b], n)
+            if not parts:
+                continue
+            state.impacts[0] += 1
             gone = sub(rotate(exponential(turn), met), rotate(exponential(scale(turn, time)), met))
             path = sub(blend(weights, ends[0], ends[1], ends[2]), blend(weights, starts[0], starts[1], starts[2]))
             first, _ = least_distance(
@@ -163,16 +170,18 @@ def part_paths(meshes: bool) -> Kernel:
 
 @kernel
 def join_paths(
-    _, paths: ItemPaths, items: Items, contacts: Contacts, body_shapes: BodyShapeTable, zones: Zones,
-    state: PathState, first: int
+    _, paths: ItemPaths, items: Items, contacts: Contacts, body_shapes: BodyShapeTable, zones: Zones, forest: Forest,
+    shares: Shares, state: PathState, first: int
 ):  # fmt: skip
     """Join the particles of items whose paths meet bodies with these; `first` is the node of the first frame."""
     for m in range(state.count[0]):
         if paths.time[m] < ONE:
             state.impacts[0] += 1
             i, b = vertices(items.points[contacts.item[m]]), body_shapes.frame[contacts.body_shape[m]]
-            for c in range(3):
-                join(zones, i[0] if c == 0 else (i[1] if c == 1 else i[2]), first + b, paths.time[m])
+            row = join_to_solid(zones, forest, shares, state, i, first + b, paths.time[m])
+            if row >= 0:
+                w = contacts.weights[m]
+                shares.weights[row], shares.normal[row] = (w[0], w[1], w[2], 0.0), contacts.normal[m]
 
 
 class BodyPaths:
@@ -217,13 +226,19 @@ class BodyPaths:
                 p.serial(self._part, paths, each.items, each.contacts, *self._records, contacts.body_sweeps)
 
     def record_join(self, p: Program) -> None:
-        """Record that the zones of pairs whose paths meet are joined."""
+        """Record that the zones of pairs whose paths meet are joined, and the pairs listed in `shares`."""
         c = self._certificate
         for each, paths in zip(self._contacts.lists, self._paths, strict=True):
             with p.when((self._gate.open, 0)):
                 p.copy((each.counts.contacts, 0), (c.state.count, 0))
-                records = paths, each.items, each.contacts, self._contacts.table
-                p.serial(join_paths, *records, c.zones, c.state, c.first_frame)
+                p.serial(need_room_for_items, paths, c.state)
+                p.require(c.shares, (c.state.room, 0))
+                # it only looks where they meet
+                records = paths, each.items, each.contacts
+                p.serial(self._part, *records, *self._records, self._contacts.body_sweeps)
+                p.serial(
+                    join_paths, *records, self._contacts.table, c.zones, c.forest, c.shares, c.state, c.first_frame
+                )
 
     @property
     def _records(self) -> tuple[Record, ...]:

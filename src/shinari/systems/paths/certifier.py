@@ -6,7 +6,7 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.systems.colliders.records import Poses
-from shinari.systems.paths.records import Begins, PathState, Zones
+from shinari.systems.paths.records import Begins, Forest, PathState, Shares, Zones
 from shinari.systems.rigid.frames import Frames
 
 
@@ -19,6 +19,8 @@ class Certificate:
         frames: The frames; none in a scene without bodies.
         poses: Poses of the colliders at both ends of the substep; none in a scene without colliders.
         zones: What moves as one: particles, frames, colliders.
+        forest: How it was joined.
+        shares: The pairs that joined it, and their shares of what it changes.
     """
 
     def __init__(
@@ -30,6 +32,8 @@ class Certificate:
         self.poses: Poses = Poses.zeros(0, precision) if poses is None else poses
         self.first_frame, self.first_collider = particles, particles + len(self.frames)
         self.zones: Zones = Zones.zeros(self.first_collider + colliders, np.float64)
+        self.forest: Forest = Forest.zeros(len(self.zones))
+        self.shares: Shares = Shares.zeros(0)
 
 
 class Certifier(Protocol):
@@ -48,5 +52,5 @@ class Certifier(Protocol):
         ...
 
     def record_join(self, p: Program) -> None:
-        """Record that the zones of pairs whose paths meet are joined."""
+        """Record that the zones of pairs whose paths meet are joined, and the pairs listed in `shares`."""
         ...

@@ -26,7 +26,7 @@ from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.shapes.sphere import Sphere
-from shinari.systems.colliders.collide import place
+from shinari.systems.colliders.collide import place, record
 from shinari.systems.colliders.elements import (
     add_share,
     blend,
@@ -43,8 +43,9 @@ from shinari.systems.colliders.records import Colliders, Contacts, Elements, Ite
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.paths.impact import KEPT, along, impact_time, least_distance
-from shinari.systems.paths.records import Begins, ItemPaths, PathState, Zones
-from shinari.systems.paths.zones import join
+from shinari.systems.paths.records import Begins, Forest, ItemPaths, PathState, Shares, Zones
+from shinari.systems.paths.shares import join_to_solid, need_room_for_items
+from shinari.systems.paths.zones import double
 
 # Displacements shorter than this part of the least radius and of the thinnest collider need no certificate.
 SHORT = 0.3
@@ -121,11 +122,17 @@ class ColliderPaths:
             p.serial(self._part, *self._records)
 
     def record_join(self, p: Program) -> None:
-        """Record that the zones of pairs whose paths meet are joined."""
+        """Record that the zones of pairs whose paths meet are joined, and the pairs listed in `shares`."""
         c, each = self._certificate, self._list
         with p.when((self._gate.open, 0)):
+            p.copy((each.counts.contacts, 0), (c.state.count, 0))
+            p.serial(need_room_for_items, self._paths, c.state)
+            p.require(c.shares, (c.state.room, 0))
             p.copy((each.counts.items, 0), (c.state.count, 0))
-            p.serial(join_paths, self._paths, each.items, each.contacts, c.zones, c.state, c.first_collider)
+            # it only looks where they meet
+            p.serial(self._part, *self._records)
+            paths = self._paths, each.items, each.contacts
+            p.serial(join_paths, *paths, c.zones, c.forest, c.shares, c.state, c.first_collider)
 
     @property
     def _records(self) -> tuple[Record, ...]:
@@ -291,7 +298,10 @@ def find_times(meshes: bool) -> Kernel:
 
 @once
 def part_paths(meshes: bool) -> Kernel:
-    """Kernel that pushes the ends of paths that meet colliders off them along the normal of the impact."""
+    """Kernel that pushes the ends of paths that meet colliders off them along the normal of the impact.
+
+    A contact that has not pushed in the substep is where they meet. In a turn in which they join, that is all.
+    """
     distance_and_normal = distances(meshes)
 
     @kernel(fastmath=STEADY)
@@ -299,11 +309,11 @@ def part_paths(meshes: bool) -> Kernel:
         _, paths: ItemPaths, items: Items, contacts: Contacts, colliders: Colliders, depths: Depths, poses: Poses,
         fields: MeshFields, particles: Particles, begins: Begins, state: PathState
     ):  # fmt: skip
+        rate, parts = ONE / state.substep[0], state.part[0] != 0
         for p in range(state.count[0]):
             for m in range(items.first[p], items.end[p]):
                 if paths.time[m] >= ONE:
                     continue
-                state.impacts[0] += 1
                 i, k = vertices(items.points[p]), np.int64(contacts.solid[m])
                 row = np.int64(particles.origin_index[i[0]]) * len(colliders)
                 kind, size, after = colliders.kind[k], colliders.size[k], poses.after[row + k]
@@ -317,6 +327,11 @@ def part_paths(meshes: bool) -> Kernel:
                 )
                 at = blend(weights, points[0], points[1], points[2])
                 value, n = distance_and_normal(kind, at, size, fields)
+                if contacts.normal_correction[m] <= ZERO:
+                    contacts.weights[m], contacts.normal[m] = weights, rotate_vector(after, n)
+                if not parts:
+                    continue
+                state.impacts[0] += 1
                 end = blend(weights, ends[0], ends[1], ends[2])
                 first, _ = least_distance(distance_and_normal, kind, size, fields, starts, radius, zero, zero)
                 depth = min(radius, first) - (dot(n, sub(end, at)) + value)
@@ -327,20 +342,23 @@ def part_paths(meshes: bool) -> Kernel:
                     add_share(particles.x, i[0], particles.x[i[0], 3] * part[0], shift)
                     add_share(particles.x, i[1], particles.x[i[1], 3] * part[1], shift)
                     add_share(particles.x, i[2], particles.x[i[2], 3] * part[2], shift)
+                    record(contacts.impulse, m, shift, rate)
 
     return part_collider_paths
 
 
 @kernel
 def join_paths(
-    _, paths: ItemPaths, items: Items, contacts: Contacts, zones: Zones, state: PathState, first: int
+    _, paths: ItemPaths, items: Items, contacts: Contacts, zones: Zones, forest: Forest, shares: Shares,
+    state: PathState, first: int
 ):  # fmt: skip
     """Join the particles of items whose paths meet colliders with these; `first` is the node of the first one."""
     for p in range(state.count[0]):
         for m in range(items.first[p], items.end[p]):
             if paths.time[m] < ONE:
                 state.impacts[0] += 1
-                i = vertices(items.points[p])
-                for c in range(3):
-                    corner = i[0] if c == 0 else (i[1] if c == 1 else i[2])
-                    join(zones, corner, first + np.int64(contacts.solid[m]), paths.time[m])
+                i, solid = vertices(items.points[p]), first + np.int64(contacts.solid[m])
+                row = join_to_solid(zones, forest, shares, state, i, solid, paths.time[m])
+                if row >= 0:
+                    w = double(contacts.weights[m])
+                    shares.weights[row], shares.normal[row] = (w[0], w[1], w[2], 0.0), double(contacts.normal[m])

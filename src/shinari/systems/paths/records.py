@@ -23,6 +23,9 @@ class PathState(Record):
     impacts = Field(np.int64, doc="paths that met in this step, and were mended")
     zones = Field(np.int64, doc="turns in this step in which objects had to move as one")
     unresolved = Field(np.int64, doc="substeps in this step after which paths still met")
+    shares = Field(np.int64, doc="rows of `Shares` in use")
+    settled_shares = Field(np.int64, doc="those of them whose impulse is known")
+    room = Field(np.int64, doc="rows of `Shares` that may be needed")
 
 
 class Begins(Record):
@@ -61,3 +64,27 @@ class Zones(Record):
     spin = Field(np.float64, 3, unit="kg m^2", doc="angular momentum of the displacements about the centre")
     inertia = Field(np.float64, 6, unit="kg m^2", doc="xx yy zz yz xz xy about the centre")
     angle = Field(np.float64, 3, unit="rad", doc="rotation vector from then on")
+
+
+class Forest(Record):
+    """The nodes of the zones as trees, rows as in `Zones`; a branch stands at the root that names itself no more."""
+
+    root = Field(np.int64, doc="node of its tree, the least one in the end")
+    held = Field(np.bool_, doc="whether a node of the tree does not give way; at its root")
+    ends = Field(np.int64, 2, doc="nodes that the branch joins")
+    share = Field(np.int64, doc="row of the branch in `Shares`; -1 within a triangle or segment, where none is told")
+    branches = Field(np.int64, doc="branches at this node that are not done")
+    which = Field(np.int64, doc="exclusive or of these: the last one that is left")
+    start = Field(np.float64, 3, unit="m", doc="place before the first zones of the substep, relative to its origin")
+    change = Field(np.float64, 3, unit="N s", doc="change of momentum of this node and of all that is done behind it")
+
+
+class Shares(Record):
+    """Pairs by which zones were joined in this step, and what went through them."""
+
+    nodes = Field(np.int64, 2, doc="a node of each side")
+    particles = Field(np.uint32, 4, doc="particles of both sides; where the first one is a frame, none")
+    weights = Field(np.float64, 4, doc="their weights in the points that met, negative on the second side")
+    place = Field(np.float64, 3, unit="m", doc="where frames met, in the axes of the first until it is settled")
+    normal = Field(np.float64, 3, doc="unit vector from the second to the first")
+    impulse = Field(np.float64, 3, unit="N s", doc="impulse on the first")

@@ -18,18 +18,19 @@ from shinari.collision.narrow.fields import BodyFields
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
-from shinari.collision.narrow.rows import GAP, NORMAL, WIDTH
+from shinari.collision.narrow.rows import CORE_A, CORE_B, GAP, NORMAL, WIDTH
 from shinari.compute import Field, Program, Record, kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import rotation_rows
-from shinari.maths.vec3 import ONE, ZERO, dot, norm, sub
+from shinari.maths.quaternion import rotate_back, rotation_rows
+from shinari.maths.vec3 import ONE, ZERO, dot, norm, scale, sub
 from shinari.shapes.hull import ConvexHull
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.mesh import Mesh
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.paths.certifier import Certificate
-from shinari.systems.paths.records import PathState, Zones
+from shinari.systems.paths.records import Forest, PathState, Shares, Zones
+from shinari.systems.paths.shares import need_room, share_of
 from shinari.systems.paths.zones import between, join, turned_part
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
@@ -53,6 +54,8 @@ class RigidPairs(Record):
 
     time = Field(np.float64, doc="time of impact in the substep; 1 where it is safe")
     near = Field(np.bool_, doc="whether its displacements may bring it too deep")
+    place = Field(np.float64, 3, unit="m", doc="nearest point of the first at the impact, in the axes of its frame")
+    normal = Field(np.float64, 3, doc="unit vector from the second to the first there")
 
 
 class Thickness(Record):
@@ -124,12 +127,14 @@ class RigidPaths:
         """Nothing is pushed apart: the solver of the bodies has done that."""
 
     def record_join(self, p: Program) -> None:
-        """Record that bodies whose paths meet are joined."""
+        """Record that bodies whose paths meet are joined, and the pairs listed in `shares`."""
         c = self._certificate
         with p.when((self._gate.open, 0)):
+            p.serial(need_room_for_pairs, self._paths, self._detection, c.state)
+            p.require(c.shares, (c.state.room, 0))
             p.serial(
-                join_frames, self._paths, self._pairs, self._detection, self._shapes.arrays, c.zones, c.state,
-                c.first_frame,
+                join_frames, self._paths, self._pairs, self._detection, self._shapes.arrays, c.zones, c.forest,
+                c.shares, c.state, c.first_frame,
             )  # fmt: skip
 
 
@@ -202,6 +207,21 @@ def lowest_row(rows, count, none):
 
 
 @steady
+def keep_impact(paths, p, rows, count, frames, f, time, swapped):
+    """Keep where a pair is nearest, and the normal there; rows are those of a manifold at a time."""
+    gap, k = np.inf, 0
+    for i in range(count):
+        if rows[i, GAP] < gap:
+            gap, k = rows[i, GAP], i
+    side, sign = (CORE_B, -1.0) if swapped else (CORE_A, 1.0)
+    n = scale((rows[k, NORMAL], rows[k, NORMAL + 1], rows[k, NORMAL + 2]), sign)
+    core = rows[k, side], rows[k, side + 1], rows[k, side + 2]
+    # the radius stands behind the core point
+    at = sub(sub(core, scale(n, rows[k, side + 3])), between(frames.begin_x[f], frames.x[f], time))
+    paths.place[p], paths.normal[p] = rotate_back(turned_part(frames.begin_q[f], frames.q[f], time), at), n
+
+
+@steady
 def bounds_of(a, b, collision_shapes, shapes, frames):
     """Relative displacement of two shapes without their turns, and how far these move a point at most [m]."""
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
@@ -255,6 +275,7 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
             paths.time[p] = safe
             if safe < ONE:
                 state.solid[0] = 1
+                keep_impact(paths, p, rows, count, frames, collision_shapes.frame[a], time, swapped)
 
     find.__name__ = name
     return kernel(find, fastmath=STEADY)
@@ -308,16 +329,27 @@ def find_mesh_times(
         paths.time[p] = safe
         if safe < ONE:
             state.solid[0] = 1
+            keep_impact(paths, p, pool, count, frames, collision_shapes.frame[a], time, False)
+
+
+@kernel
+def need_room_for_pairs(_, paths: RigidPairs, detection: Detection, state: PathState):
+    """Tell how many rows of `shares` may be needed."""
+    need_room(paths, detection.pairs[0], state)
 
 
 @kernel
 def join_frames(
     _, paths: RigidPairs, pairs: Pairs, detection: Detection, collision_shapes: CollisionShapeArrays, zones: Zones,
-    state: PathState, first: int
+    forest: Forest, shares: Shares, state: PathState, first: int
 ):  # fmt: skip
     """Join the frames of pairs whose paths meet."""
     for p in range(detection.pairs[0]):
         if paths.time[p] < ONE:
             state.impacts[0] += 1
             a, b = pairs.collision_shapes[p]
-            join(zones, first + collision_shapes.frame[a], first + collision_shapes.frame[b], paths.time[p])
+            i, j = first + collision_shapes.frame[a], first + collision_shapes.frame[b]
+            join(zones, i, j, paths.time[p])
+            row = share_of(forest, shares, state, i, j)
+            if row >= 0:
+                shares.place[row], shares.normal[row] = paths.place[p], paths.normal[p]

@@ -3,13 +3,15 @@
 Each kind of pairs has a certifier: surfaces among themselves, particles and elements with bodies, with colliders, and
 bodies with bodies and colliders. Where paths meet, their ends are pushed apart at the time and along the normal of the
 impact, by an impulse that both share. What still meets after a few turns moves as one from the impact on
-(`shinari.systems.paths.zones`). When something has moved, the pairs are looked for once more.
+(`shinari.systems.paths.zones`); the pairs that joined it tell what that changes (`shinari.systems.paths.shares`). When
+something has moved, the pairs are looked for once more.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from shinari.collision.report import ContactImpulses, Contacts
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import norm, sub
@@ -21,6 +23,7 @@ from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.paths.certifier import Certificate, Certifier
 from shinari.systems.paths.collider_paths import ColliderPaths
 from shinari.systems.paths.records import Begins, Lengths, PathState
+from shinari.systems.paths.shares import of_frames, plant, share_out, with_particles
 from shinari.systems.paths.zones import begin_zones, move_zone_node, number_zones, sum_zones, turn_zones
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.model import bodies_of, frames_of
@@ -45,7 +48,8 @@ class PathCertificates(System):
 
     def __init__(self, bound: BoundSystems) -> None:
         self._particles, self._origins = bound.particles, bound.origins
-        self._bodies = bodies_of(bound)
+        self._bodies, self._dt = bodies_of(bound), bound.settings.dt
+        self._collider_count = len(bound.model.colliders)
         self.certificate = Certificate(0, None, None, 0, bound.model.real)
         self._lengths = Lengths.zeros(-(-len(bound.particles) // CHUNK), bound.model.real)
         self._certifiers: Sequence[Certifier] = ()
@@ -101,7 +105,7 @@ class PathCertificates(System):
     def record_begin(self, p: Program) -> None:
         """A step begins: count from zero."""
         state = self.certificate.state
-        for counter in (state.impacts, state.zones, state.unresolved):
+        for counter in (state.impacts, state.zones, state.unresolved, state.shares, state.settled_shares):
             p.copy(0, (counter, 0))
 
     def record_detect(self, p: Program) -> None:
@@ -117,6 +121,9 @@ class PathCertificates(System):
         p.copy(0, (state.settled, 0))
         with p.repeat(SEARCHES, until=(state.settled, 0)):
             self._record_turns(p)
+        with p.when((state.joined, 0)):
+            c = self.certificate
+            p.serial(share_out, c.forest, c.shares, self._particles, c.frames, state)
         p.serial(tell_unsettled, state)
 
     def _record_turns(self, p: Program) -> None:
@@ -136,6 +143,7 @@ class PathCertificates(System):
                 for each in self._certifiers:
                     each.record_part(p)
             with p.when((state.join, 0)):
+                p.launch(plant, c.forest, particles, c.frames, state, count=len(c.forest), grain=1024)
                 p.serial(begin_zones, c.zones, state)
                 for each in self._certifiers:
                     each.record_join(p)
@@ -144,6 +152,15 @@ class PathCertificates(System):
                 p.serial(turn_zones, c.zones, particles, self._origins, c.begins, c.frames, state)
                 p.launch(move_zone_node, c.zones, *moving, count=len(c.zones), grain=1024)
         p.serial(end_turns, state)
+
+    def contact_impulses(self) -> ContactImpulses:
+        """What particles got as parts of zones in the last step."""
+        return with_particles(self.certificate, self._collider_count)
+
+    def contacts(self) -> Contacts | None:
+        """What bodies got from each other and from colliders as parts of zones in the last step."""
+        bodies = self._bodies
+        return None if bodies is None else of_frames(self.certificate, bodies.frame_names, self._dt)
 
 
 @kernel

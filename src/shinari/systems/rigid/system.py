@@ -91,6 +91,12 @@ class RigidBodySystem(System):
         """Shapes of the bodies and of the colliders."""
         return self._rigid.collision_shapes
 
+    @property
+    def frame_names(self) -> np.ndarray:
+        """Names of the frames, (F,)."""
+        rigid = self._rigid
+        return np.array([b.name for b in rigid.bodies] + ["world"] + [c.name for c in rigid.colliders])
+
     def frames_now(self) -> Frames:
         """The frames between two steps, with what the user has written to the state."""
         self._read_user_state()
@@ -210,9 +216,7 @@ class RigidBodySystem(System):
 
     def contacts(self) -> Contacts:
         """Contacts of bodies with each other and with colliders that had a force in the last step."""
-        rigid = self._rigid
-        named = [b.name for b in rigid.bodies] + ["world"] + [c.name for c in rigid.colliders]
-        return self.equations.log.contacts(np.array(named), self._settings.dt)
+        return self.equations.log.contacts(self.frame_names, self._settings.dt)
 
     def non_finite(self) -> str:
         """Name of the first body with a pose or velocity that is not finite."""

@@ -18,8 +18,9 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.paths.certifier import Certificate
-from shinari.systems.paths.records import PathState, Zones
-from shinari.systems.paths.zones import join
+from shinari.systems.paths.records import Forest, PathState, Shares, Zones
+from shinari.systems.paths.shares import branch, need_room, share_of
+from shinari.systems.paths.zones import double, join
 from shinari.systems.surface_contact.records import (
     CrossingState,
     DetectionState,
@@ -84,9 +85,11 @@ class SurfacePaths:
         p.serial(part_rows, table, rows, *self._contacts.moving, self._certificate.state, self._h)
 
     def record_join(self, p: Program) -> None:
-        """Record that the zones of pairs that still meet are joined."""
-        rows, table = self._contacts.rows.rows, self._contacts.rows.table
-        p.serial(join_rows, table, rows, self._certificate.zones, self._certificate.state)
+        """Record that the zones of pairs that still meet are joined, and the pairs listed in `shares`."""
+        rows, table, c = self._contacts.rows.rows, self._contacts.rows.table, self._certificate
+        p.serial(need_room_for_rows, table, rows, c.state)
+        p.require(c.shares, (c.state.room, 0))
+        p.serial(join_rows, table, rows, *self._contacts.moving, c.zones, c.forest, c.shares, c.state)
 
 
 @kernel
@@ -193,6 +196,20 @@ def find_impact(
         state.hit[0] = 1
 
 
+@steady
+def meeting(r, time, rows, particles, paths, frames):
+    """Weights of the nearest points of a row at a time on its paths, and the normal there."""
+    origin_indices, origins, begin, x = particles.origin_index, frames.origin, paths.begin, particles.x
+    i0, i1, i2, i3 = rows.points[r]
+    w0, w1, w2, w3 = step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2), step_of(begin, x, i3)
+    a = add(relative(begin, i0, i1, shift(origin_indices, origins, i0, i1)), scale(sub(w1, w0), time))
+    b = add(relative(begin, i0, i2, shift(origin_indices, origins, i0, i2)), scale(sub(w2, w0), time))
+    c = add(relative(begin, i0, i3, shift(origin_indices, origins, i0, i3)), scale(sub(w3, w0), time))
+    w = nearest_points(rows.edges[r], a, b, c)
+    separating_vector = gap_vector(w, a, b, c)
+    return w, scale(separating_vector, reciprocal(norm(separating_vector)))
+
+
 @kernel(fastmath=STEADY)
 def part_rows(
     _,
@@ -205,7 +222,7 @@ def part_rows(
     h: real,
 ):
     """Push the ends of displacements that meet apart along the normal of the impact, one pair after the other."""
-    origin_indices, origins, begin, x = particles.origin_index, frames.origin, paths.begin, particles.x
+    origin_indices, origins, x = particles.origin_index, frames.origin, particles.x
     for r in range(counts.rows[0]):
         time = rows.time[r]
         if time >= ONE:
@@ -217,13 +234,7 @@ def part_rows(
             shift(origin_indices, origins, i0, i2),
             shift(origin_indices, origins, i0, i3),
         )
-        w0, w1, w2, w3 = step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2), step_of(begin, x, i3)
-        a = add(relative(begin, i0, i1, o1), scale(sub(w1, w0), time))
-        b = add(relative(begin, i0, i2, o2), scale(sub(w2, w0), time))
-        c = add(relative(begin, i0, i3, o3), scale(sub(w3, w0), time))
-        w = nearest_points(rows.edges[r], a, b, c)
-        separating_vector = gap_vector(w, a, b, c)
-        n = scale(separating_vector, reciprocal(norm(separating_vector)))
+        w, n = meeting(r, time, rows, particles, paths, frames)
         ends = gap_vector(w, relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3))
         depth = min(PARTED * rows.gap[r], rows.start[r]) - dot(n, ends)
         m0, m1, m2, m3 = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
@@ -236,14 +247,44 @@ def part_rows(
         add_to(x, i2, m2, push)
         add_to(x, i3, m3, push)
         add_to(rows.impulse, r, ONE / h, push)
+        if rows.weights[r, 0] == ZERO and rows.weights[r, 1] == ZERO:
+            # it was never near enough to be evaluated
+            rows.weights[r], rows.normal[r] = w, n
 
 
 @kernel
-def join_rows(_, counts: RowCounts, rows: Rows, zones: Zones, state: PathState):
+def need_room_for_rows(_, counts: RowCounts, rows: Rows, state: PathState):
+    """Tell how many rows of `shares` may be needed."""
+    need_room(rows, counts.rows[0], state)
+
+
+@kernel(fastmath=STEADY)
+def join_rows(
+    _,
+    counts: RowCounts,
+    rows: Rows,
+    particles: Particles,
+    paths: Paths,
+    frames: Frames,
+    zones: Zones,
+    forest: Forest,
+    shares: Shares,
+    state: PathState,
+):
     """Join the particles of rows that still meet."""
     for r in range(counts.rows[0]):
         if rows.time[r] < ONE:
             state.impacts[0] += 1
-            first, time = np.int64(rows.points[r, 0]), np.float64(rows.time[r])
-            for k in range(1, 4):
-                join(zones, first, np.int64(rows.points[r, k]), time)
+            time, points = np.float64(rows.time[r]), rows.points[r]
+            i0, i1, i2, i3 = np.int64(points[0]), np.int64(points[1]), np.int64(points[2]), np.int64(points[3])
+            join(zones, i0, i1, time)
+            join(zones, i0, i2, time)
+            join(zones, i0, i3, time)
+            two = rows.edges[r]
+            branch(forest, i2, i3)
+            branch(forest, i0 if two else i2, i1)
+            row = share_of(forest, shares, state, i0, i2 if two else i1)
+            if row >= 0:
+                w, n = meeting(r, rows.time[r], rows, particles, paths, frames)
+                shares.particles[row], shares.normal[row] = points, double(n)
+                shares.weights[row] = np.float64(w[0]), np.float64(w[1]), np.float64(w[2]), np.float64(w[3])
