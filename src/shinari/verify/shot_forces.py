@@ -72,6 +72,14 @@ def _sheet(scene: Scene, at: tuple[float, float, float], speed: float) -> None:
     )  # fmt: skip
 
 
+def _through_a_sheet(speed: float) -> Scene:
+    scene = Scene(gravity=(0.0, 0.0, 0.0))
+    _sheet(scene, (0.0, 0.0, 0.0), 0.0)
+    scene.add_rigid_body(BODIES["cube"][0], position=(0.0, -0.1, 0.0), velocity=(0.0, speed, 0.0))
+    scene.add_rigid_body(BODIES["ball"][0], position=(0.005, 0.1, 0.0), velocity=(0.0, -speed, 0.0))
+    return scene
+
+
 def _two_sheets(speed: float) -> Scene:
     scene = Scene(gravity=(0.0, 0.0, 0.0))
     _sheet(scene, (0.0, 0.0, 0.0), 0.0)
@@ -88,7 +96,8 @@ def _sheet_at_moving_wall(speed: float) -> Scene:
 
 _SCENES = {
     "cube at a held sheet": _at_held_sheet, "ball at a free sheet": _at_free_sheet, "hull at a wall": _at_wall,
-    "hull at a moving wall": _at_moving_wall, "bodies at each other": _at_each_other, "two sheets": _two_sheets,
+    "hull at a moving wall": _at_moving_wall, "bodies at each other": _at_each_other,
+    "bodies at a sheet between them": _through_a_sheet, "two sheets": _two_sheets,
     "sheet at a moving wall": _sheet_at_moving_wall,
 }  # fmt: skip
 

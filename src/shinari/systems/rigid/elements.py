@@ -18,7 +18,7 @@ frames and its nodes.
 
 import numpy as np
 
-from shinari.compute import Field, Record
+from shinari.compute import Field, Record, kernel
 from shinari.maths.function import steady
 from shinari.maths.symmetric import times
 
@@ -93,6 +93,17 @@ class Curved(Record):
     """Collision shapes, G rows."""
 
     curved = Field(np.bool_, doc="whether it is round without a core, so that it rolls under its contact points")
+
+
+@kernel
+def clear_accumulated(e, elements: Elements, jacobian_rows: JacobianRows, joints: np.int64):
+    """Clear the accumulated force of an element, where the frames stand at their prediction.
+
+    Solutions that follow in the same substep go on with what those before have moved, and with the forces of that.
+    """
+    elements.accumulated[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if joints <= e < joints + len(jacobian_rows):
+        jacobian_rows.accumulated[e - joints] = 0.0
 
 
 @steady

@@ -13,7 +13,7 @@ from shinari.shapes.registry import type_of
 from shinari.systems.rigid.components import SOLVED, UNSETTLED
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.direct_solver import DirectSolver
-from shinari.systems.rigid.elements import Curved, Elements, PointWork
+from shinari.systems.rigid.elements import Curved, Elements, PointWork, clear_accumulated
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.impacts import BodyImpacts
@@ -188,6 +188,12 @@ class BodyEquations:
         p.require(self._elements, (counts.elements, 0))
         scalars = *self._gravity, h, self._settings.depenetration_speed, slow
         p.launch(start_point, points, self._work, self._frames, self.flags, *scalars, count=(counts.points, 0))
+        self._record_clear(p)
+
+    def _record_clear(self, p: Program) -> None:
+        """Clear the forces of all elements, whose frames stand at their prediction."""
+        joints, count = len(self.joints), (self.counts.elements, 0)
+        p.launch(clear_accumulated, self._elements, self._jacobian_rows, joints, count=count)
 
     def record_solve(self, p: Program) -> None:
         """Solve the positions. Where the bounce offsets are inconsistent, solve again without them."""
@@ -203,6 +209,7 @@ class BodyEquations:
             impacts.record_check(p, *self._firsts)
         with p.when((flags.wrong, 0)):
             impacts.record_drop(p, self._first_point)
+            self._record_clear(p)
             self._record_positions(p)
 
     def _record_positions(self, p: Program) -> None:

@@ -283,8 +283,14 @@ def store_predicted_velocity(i, frames: Frames, solver_frames: SolverFrames):
 
 @kernel
 def store_predicted_pose(i, frames: Frames, solver_frames: SolverFrames):
-    """Store the pose from which a solution starts."""
-    solver_frames.predicted_x[i], solver_frames.predicted_q[i] = frames.x[i], frames.q[i]
+    """Store the pose from which a solution starts, without what solutions before it have moved in the substep.
+
+    What they moved is in their forces, which are found anew: with it in the pose it would be in none.
+    """
+    d, q = solver_frames.displacement[i], frames.q[i]
+    turn = d[3], d[4], d[5]
+    solver_frames.predicted_x[i] = sub(frames.x[i], (d[0], d[1], d[2]))
+    solver_frames.predicted_q[i] = rotated_world_axes(q, scale(turn, -1.0)) if dot(turn, turn) > 0.0 else q
 
 
 @kernel
@@ -308,7 +314,7 @@ def restore_start_pose(i, frames: Frames):
 
 @kernel
 def restore_predicted_pose(i, frames: Frames, solver_frames: SolverFrames):
-    """Restore the pose from which the solution started."""
+    """Restore the pose that was stored."""
     frames.x[i], frames.q[i] = solver_frames.predicted_x[i], solver_frames.predicted_q[i]
     solver_frames.displacement[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 

@@ -175,7 +175,6 @@ def measure(p, points, work, elements, frames, curved, first_point):
             gap -= dot(n, sub(add(old_b, cross(rotation_b, old_b)), rb))
         work.rotation[p] = sub(rotation_a, rotation_b)
     work.gap[p], work.status[p] = gap, APART
-    elements.accumulated[first_point + p] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     elements.frames[first_point + p] = a, b
     # the arms at the start of the substep: opposite forces at one point in space then have no total moment
     elements.arms[first_point + p] = arms

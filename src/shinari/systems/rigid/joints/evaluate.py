@@ -56,7 +56,6 @@ def evaluate_joint(
 ):
     """Write the element of a joint, and its approximate force."""
     write_element(j, joints, values, elements, frames, phase.first[0], h)
-    elements.accumulated[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     load = values.loads[j]
     values.applied[j], values.pull[j] = (-load[0], -load[1], -load[2]), (0.0, 0.0, 0.0)
 

@@ -71,7 +71,6 @@ def evaluate_gear(
     """Write the Jacobian row of a gear at the present poses."""
     j = jacobian_rows.joint[g]
     elements.frames[first_jacobian + g] = joints.codes[j, FIRST], joints.codes[j, SECOND]
-    jacobian_rows.accumulated[g] = 0.0
     write_jacobian_row(g, jacobian_rows, joints, values, frames, h)
 
 

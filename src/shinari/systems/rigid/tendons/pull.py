@@ -115,7 +115,6 @@ def evaluate_tendon(
     h: np.float64,
 ):
     """Write the Jacobian rows of a tendon at the predicted poses."""
-    jacobian_rows.accumulated[tendons.codes[t, LEAD]] = 0.0
     measure(t, tendons, values, pieces, parts, joints, joint_values, frames, True)
     write_rows(t, tendons, parts, elements, jacobian_rows, len(joints), world)
     g = tendons.codes[t, LEAD]
