@@ -132,7 +132,7 @@ SECONDS = {
     "forces of figures that jam": 3.0,
     "figures that fall come to rest": 8.6,
     "forces of swept figures": 7.5,
-    "forces of what is stopped": 23,
+    "forces of what is stopped": 6.0,
     "springs hold bodies": 0.4,
     "a motor turns at its speed": 0.1,
     "forces in a stack": 0.1,
