@@ -19,6 +19,10 @@ other shape. A new shape needs no such case:
         systems/fluid/thin_walls.py
     paths that are certified: how thick a solid is, and how exactly its distance is known
         systems/paths/rigid_paths.py, systems/paths/collider_paths.py, systems/coupling/body_paths.py
+    distances of two shapes: those to planes in closed form
+        collision/pair_distances.py
+    rays: triangles of meshes, walls of containers
+        solver/ray_targets.py
     filling of containers, levels of fluids
         api/fill_containers.py, api/add_fluids.py
 """
