@@ -39,7 +39,6 @@ from shinari.systems.rods.strain import bend, cross_rows, joint, joint_rows, str
 # What is solved is linear in the turns. Where frames turn far in one step [rad], more steps follow, up to so many: with
 # one alone a rod that falls freely in steps of 1/60 s gained several times its energy.
 FAR, MOST_STEPS = np.float32(0.2), 5
-NO_ROWS = (np.float64(0.0),) * 9
 NONE, WHOLE = np.float64(0.0), np.float64(1.0)
 
 
@@ -207,10 +206,6 @@ def assemble(
             p1 = strains.joint[after]
             left1 = joint_rows(-p1[0], (p1[1], p1[2], p1[3]))
             blocks.second[2 * s + 1] = flat(times_transposed(scaled_columns(left1, j1), right))
-        else:
-            blocks.second[2 * s] = NO_ROWS
-            blocks.next[2 * s + 1] = NO_ROWS
-            blocks.second[2 * s + 1] = NO_ROWS
 
 
 @steady
