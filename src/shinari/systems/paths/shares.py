@@ -1,7 +1,7 @@
 """What zones change is told by the pairs that joined them.
 
 A zone changes the momentum of each of its nodes, and no contact has pushed. The pairs whose paths met, in the order in
-which they did, join its nodes to a tree: a pair that joins what hangs together already adds nothing. What the momentum
+which they did, join its nodes to a tree: a pair of nodes that are connected already adds nothing. What the momentum
 behind a branch has changed by has gone through that branch; so the leaves are taken off one after the other, each with
 its sum. Corners of a triangle or a segment are joined by branches that are not told, since one object has them.
 
