@@ -28,7 +28,7 @@ from shinari.errors import ContactWarning, warn
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.model import Model
 from shinari.model.settings import Settings
-from shinari.systems.grains.rows import give_lane, take_lane
+from shinari.systems.grains.rows import give_lane, set_signs, store_lane, take_lanes
 from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.pair_rows import upright
 from shinari.systems.particle_contact.records import Members, RowBalls, Rows, Shifts, SortedBalls
@@ -103,15 +103,12 @@ def pull_grains(k, starts: Offsets, batches: Batches, current: CurrentColour, ro
                 bridges: Bridges, balls: SortedBalls, shifts: Shifts, h: real):  # fmt: skip
     """Let the bridges of a block of rows pull for a substep h."""
     taken, given, signs = scratch((WIDTH, 8), h), scratch((WIDTH, 8), h), scratch(8, h)
-    for c in range(8):
-        signs[c] = ONE if c == 3 else -ONE
+    set_signs(signs)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
-        for lane in range(count):
-            i, j = row_balls.points[begin + lane]
-            take_lane(lane, i, j, balls, shifts, signs, taken)
+        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
         for lane in range(WIDTH):
             r = begin + lane
             b = taken[lane, 0], taken[lane, 1], taken[lane, 2]
@@ -120,8 +117,7 @@ def pull_grains(k, starts: Offsets, batches: Batches, current: CurrentColour, ro
             s = max(norm(a) - rows.keep[r], ZERO) * bridges.stretch[r]
             force = bridges.force[r] / (ONE + LINEAR * s + SQUARE * s * s)
             by = scale(upright(a, b), -h * h * (force if s < MOST else ZERO * force))
-            given[lane, 0], given[lane, 1], given[lane, 2], given[lane, 3] = by[0], by[1], by[2], ZERO
-            given[lane, 4], given[lane, 5], given[lane, 6], given[lane, 7] = by[0], by[1], by[2], ZERO
+            store_lane(lane, by, by, given)
         for lane in range(count):
             i, j = row_balls.points[begin + lane]
             give_lane(lane, i, j, balls, given)

@@ -20,7 +20,7 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import ONE, ZERO, add, cross, norm, reciprocal, scale, sub
 from shinari.model.spins import GIVES, Spins, bounded
-from shinari.systems.grains.rows import RAISED, SILENT, SLOP, chosen, give_lane, take_lane
+from shinari.systems.grains.rows import RAISED, SILENT, SLOP, chosen, give_lane, set_signs, store_lane, take_lanes
 from shinari.systems.particle_contact.pair_rows import contact_plane, upright
 from shinari.systems.particle_contact.records import (
     CHUNK,
@@ -166,15 +166,14 @@ def start_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, 
     taken, given, signs = scratch((WIDTH, 8), escape), scratch((WIDTH, 8), escape), scratch(8, escape)
     spins, spun = scratch((WIDTH, 10), escape), scratch((WIDTH, 6), escape)
     holds = scratch((WIDTH, 6), escape)
-    for c in range(8):
-        signs[c] = ONE if c == 3 else -ONE
+    set_signs(signs)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
+        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
         for lane in range(count):
             i, j = row_balls.points[begin + lane]
-            take_lane(lane, i, j, balls, shifts, signs, taken)
             take_spins(lane, i, j, balls, turning, spins)
         for lane in range(count):
             r = begin + lane
@@ -191,8 +190,7 @@ def start_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, 
             active = push > ZERO or before > ZERO
             by, loud = chosen(active, by, none), chosen(active, loud, none)
             turn = chosen(active, cross(hold, n), none)
-            given[lane, 0], given[lane, 1], given[lane, 2], given[lane, 3] = by[0], by[1], by[2], ZERO
-            given[lane, 4], given[lane, 5], given[lane, 6], given[lane, 7] = loud[0], loud[1], loud[2], ZERO
+            store_lane(lane, by, loud, given)
             hold, kept = chosen(active, hold, held), chosen(active, roll, moment)
             roll = chosen(active, roll, none)
             spun[lane, 0], spun[lane, 1], spun[lane, 2] = turn
@@ -215,15 +213,14 @@ def sweep_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, 
     """Solve the rows of a block once, batch after batch; see `sweep_grains`."""
     taken, given, signs = scratch((WIDTH, 8), rate), scratch((WIDTH, 8), rate), scratch(8, rate)
     spins, spun, done = scratch((WIDTH, 10), rate), scratch((WIDTH, 6), rate), scratch((WIDTH, 10), rate)
-    for c in range(8):
-        signs[c] = ONE if c == 3 else -ONE
+    set_signs(signs)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
+        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
         for lane in range(count):
             i, j = row_balls.points[begin + lane]
-            take_lane(lane, i, j, balls, shifts, signs, taken)
             take_spins(lane, i, j, balls, turning, spins)
         for lane in range(count):
             r = begin + lane
@@ -245,8 +242,7 @@ def sweep_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, 
             loud = chosen(active, add(scale(n, push - old), change), none)
             turn, rolled = cross(change, n), chosen(active, sub(roll, moment), none)
             hold, roll = chosen(active, hold, held), chosen(active, roll, moment)
-            given[lane, 0], given[lane, 1], given[lane, 2], given[lane, 3] = loud[0], loud[1], loud[2], ZERO
-            given[lane, 4], given[lane, 5], given[lane, 6], given[lane, 7] = loud[0], loud[1], loud[2], ZERO
+            store_lane(lane, loud, loud, given)
             spun[lane, 0], spun[lane, 1], spun[lane, 2] = turn
             spun[lane, 3], spun[lane, 4], spun[lane, 5] = rolled
             done[lane, 0] = push if active else old

@@ -84,6 +84,28 @@ def take_lane(lane, i, j, balls, shifts, signs, taken):
 
 
 @function(fastmath=STEADY)
+def take_lanes(begin, count, row_balls, balls, shifts, signs, taken):
+    """Bring the balls of the rows of a batch to the lanes; see `take_lane`."""
+    for lane in range(count):
+        i, j = row_balls.points[begin + lane]
+        take_lane(lane, i, j, balls, shifts, signs, taken)
+
+
+@function(fastmath=STEADY)
+def set_signs(signs):
+    """What `take_lane` does with the numbers of two balls: their masses are added, all others subtracted."""
+    for c in range(8):
+        signs[c] = ONE if c == 3 else -ONE
+
+
+@function(fastmath=STEADY)
+def store_lane(lane, by, loud, given):
+    """Write a displacement, and the part of it that brings velocity, to a lane; see `give_lane`."""
+    given[lane, 0], given[lane, 1], given[lane, 2], given[lane, 3] = by[0], by[1], by[2], ZERO
+    given[lane, 4], given[lane, 5], given[lane, 6], given[lane, 7] = loud[0], loud[1], loud[2], ZERO
+
+
+@function(fastmath=STEADY)
 def give_lane(lane, i, j, balls, given):
     """Move the balls of a row by what stands in a lane."""
     w0, w1 = balls.at[i, 3], balls.at[j, 3]
@@ -114,15 +136,12 @@ def start_grains(
     """Let the rows of a block push as in the last substep, and what overlaps come out, by `escape` [m] at most."""
     taken, given, signs = scratch((WIDTH, 8), escape), scratch((WIDTH, 8), escape), scratch(8, escape)
     holds = scratch((WIDTH, 3), escape)
-    for c in range(8):
-        signs[c] = ONE if c == 3 else -ONE
+    set_signs(signs)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
-        for lane in range(count):
-            i, j = row_balls.points[begin + lane]
-            take_lane(lane, i, j, balls, shifts, signs, taken)
+        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
         for lane in range(WIDTH):
             r = begin + lane
             b = taken[lane, 0], taken[lane, 1], taken[lane, 2]
@@ -137,8 +156,7 @@ def start_grains(
             active = push > ZERO or before > ZERO
             by, loud = chosen(active, by, none), chosen(active, loud, none)
             hold = chosen(active, hold, held)
-            given[lane, 0], given[lane, 1], given[lane, 2], given[lane, 3] = by[0], by[1], by[2], ZERO
-            given[lane, 4], given[lane, 5], given[lane, 6], given[lane, 7] = loud[0], loud[1], loud[2], ZERO
+            store_lane(lane, by, loud, given)
             holds[lane, 0], holds[lane, 1], holds[lane, 2] = hold
         for lane in range(count):
             i, j = row_balls.points[begin + lane]
@@ -165,15 +183,12 @@ def sweep_grains(
     """
     taken, given, signs = scratch((WIDTH, 8), rate), scratch((WIDTH, 8), rate), scratch(8, rate)
     done = scratch((WIDTH, 7), rate)
-    for c in range(8):
-        signs[c] = ONE if c == 3 else -ONE
+    set_signs(signs)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
-        for lane in range(count):
-            i, j = row_balls.points[begin + lane]
-            take_lane(lane, i, j, balls, shifts, signs, taken)
+        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
         for lane in range(WIDTH):
             r = begin + lane
             b = taken[lane, 0], taken[lane, 1], taken[lane, 2]
@@ -191,8 +206,7 @@ def sweep_grains(
             active = depth > ZERO or old > ZERO
             loud = chosen(active, add(scale(n, push - old), sub(hold, held)), none)
             hold = chosen(active, hold, held)
-            given[lane, 0], given[lane, 1], given[lane, 2], given[lane, 3] = loud[0], loud[1], loud[2], ZERO
-            given[lane, 4], given[lane, 5], given[lane, 6], given[lane, 7] = loud[0], loud[1], loud[2], ZERO
+            store_lane(lane, loud, loud, given)
             done[lane, 0] = push if active else old
             done[lane, 1], done[lane, 2], done[lane, 3] = hold
             done[lane, 4], done[lane, 5], done[lane, 6] = n

@@ -40,7 +40,7 @@ class GrainPairs(Pairs):
     """Contacts between particles with a memory."""
 
     remembers = True
-    tolerated = 0.2
+    tolerated = 0.8
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ from shinari.systems.particle_contact.warm_start import Memory, recall
 SPARE = 1.2
 # No margin is below this part of the radius: contacts change speeds.
 LEAST = 0.2
-MOST = 0.8
+MOST = 0.4
 # The time ahead ends when a typical ball has moved by this part of a typical radius, but not within a substep.
 AHEAD = 0.5
 # A ball is fast when its margin would be this many mean radii; less where most balls move by more than a radius in a
@@ -95,7 +95,7 @@ def plan_detection(_, control: Control, chunks: Chunks, count: np.int64, h: np.f
         lost = lost or chunks.flag[c] != 0
     typical, ahead = np.sqrt(square / count), control.left[0] * h
     if typical * ahead > AHEAD * radius:
-        ahead = min(ahead, max(AHEAD * radius / typical, 1.5 * h))
+        ahead = min(ahead, max(AHEAD * radius / typical, h))
     control.ahead[0] = ahead
     control.fast_margin[0] = (CROWD if typical * 1.5 * h > AHEAD * radius else LONE) * radius
     control.least[0] = min(2.0 * typical * ahead, MOST * radius)
