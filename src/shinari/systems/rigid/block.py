@@ -35,32 +35,35 @@ def row_dot(a, b):
 
 
 @steady
-def inverse_root(pivot):
-    """1 / sqrt(pivot), or 0 for a pivot that is not positive by rounding; the displacement in that direction is 0."""
-    return 1.0 / math.sqrt(pivot) if pivot > 0.0 else 0.0
+def inverse(pivot):
+    """1 / pivot, or 0 for a pivot that is not positive by rounding; the displacement in that direction is 0."""
+    return 1.0 / pivot if pivot > 0.0 else 0.0
 
 
 @steady
 def factor(d, j):
-    """Factor a block of the diagonal in place."""
-    i0 = inverse_root(d[j, 0, 0])
-    r0 = scale_row(d[j, 0], i0)
-    r1 = minus(d[j, 1], r0[1], r0)
-    i1 = inverse_root(r1[1])
-    r1 = scale_row(r1, i1)
-    r2 = minus(minus(d[j, 2], r0[2], r0), r1[2], r1)
-    i2 = inverse_root(r2[2])
-    r2 = scale_row(r2, i2)
-    r3 = minus(minus(minus(d[j, 3], r0[3], r0), r1[3], r1), r2[3], r2)
-    i3 = inverse_root(r3[3])
-    r3 = scale_row(r3, i3)
-    r4 = minus(minus(minus(minus(d[j, 4], r0[4], r0), r1[4], r1), r2[4], r2), r3[4], r3)
-    i4 = inverse_root(r4[4])
-    r4 = scale_row(r4, i4)
-    pivot = d[j, 5, 5] - (r0[5] * r0[5] + r1[5] * r1[5]) - (r2[5] * r2[5] + r3[5] * r3[5]) - r4[5] * r4[5]
-    d[j, 0], d[j, 1], d[j, 2], d[j, 3], d[j, 4] = r0, r1, r2, r3, r4
+    """Factor a block of the diagonal in place.
+
+    Rows are eliminated as in D = L diag(p) L^T and scaled by 1 / sqrt(p) at the end: the roots do not wait for each
+    other.
+    """
+    r0, r1, r2, r3, r4 = d[j, 0], d[j, 1], d[j, 2], d[j, 3], d[j, 4]
+    p0 = inverse(r0[0])
+    r1 = minus(r1, p0 * r0[1], r0)
+    p1 = inverse(r1[1])
+    r2 = minus(minus(r2, p0 * r0[2], r0), p1 * r1[2], r1)
+    p2 = inverse(r2[2])
+    r3 = minus(minus(minus(r3, p0 * r0[3], r0), p1 * r1[3], r1), p2 * r2[3], r2)
+    p3 = inverse(r3[3])
+    r4 = minus(minus(minus(minus(r4, p0 * r0[4], r0), p1 * r1[4], r1), p2 * r2[4], r2), p3 * r3[4], r3)
+    p4 = inverse(r4[4])
+    pivot = d[j, 5, 5] - p0 * r0[5] * r0[5] - p1 * r1[5] * r1[5] - p2 * r2[5] * r2[5] - p3 * r3[5] * r3[5]
+    p5 = inverse(pivot - p4 * r4[5] * r4[5])
+    i0, i1, i2, i3, i4 = math.sqrt(p0), math.sqrt(p1), math.sqrt(p2), math.sqrt(p3), math.sqrt(p4)
+    d[j, 0], d[j, 1], d[j, 2] = scale_row(r0, i0), scale_row(r1, i1), scale_row(r2, i2)
+    d[j, 3], d[j, 4] = scale_row(r3, i3), scale_row(r4, i4)
     d[j, 0, 0], d[j, 1, 1], d[j, 2, 2], d[j, 3, 3], d[j, 4, 4] = i0, i1, i2, i3, i4
-    d[j, 5, 5] = inverse_root(pivot)
+    d[j, 5, 5] = math.sqrt(p5)
 
 
 @steady
