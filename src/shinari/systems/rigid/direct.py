@@ -15,7 +15,6 @@ import numpy as np
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import normalised
 from shinari.maths.vec3 import add, cross, dot, sub
 from shinari.systems.rigid.block import (
     add_rows,
@@ -32,7 +31,7 @@ from shinari.systems.rigid.block import (
 from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.integration import momentum_of, rotated_world_axes, vector
+from shinari.systems.rigid.integration import momentum_of, moved_frame, vector
 from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues
 
@@ -416,7 +415,7 @@ def move(i, g, frames, solver_frames):
     for c in range(6):
         solver_frames.displacement[i, c] += g[c]
     solver_frames.last_turn[i] = g[3], g[4], g[5]
-    frames.q[i] = normalised(rotated_world_axes(frames.q[i], (g[3], g[4], g[5])))
+    frames.q[i] = moved_frame(frames.q[i], (g[3], g[4], g[5]))
 
 
 @kernel
