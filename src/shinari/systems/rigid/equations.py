@@ -59,7 +59,8 @@ CALM = 0.01
 # Relative tolerance of the limits of friction.
 CLOSE = 1e-2
 # A key in two halves, each of which a float64 holds exactly.
-HALF_KEY = 1 << 32
+HALF_BITS = 32
+HALF_KEY = 1 << HALF_BITS
 
 
 class BodyEquations:
@@ -151,14 +152,17 @@ class BodyEquations:
         if not np.array_equal(free, self._free):
             self._free, self.flags.free_changed[0] = free, 1
 
-    def end(self) -> None:
-        """A step is over."""
-        self.log.update_positions(self._frames)
+    def record_end(self, p: Program) -> None:
+        """Record the end of a step."""
+        self.log.record_end(p, self._frames)
 
     def warm_start(self) -> np.ndarray:
         """Forces of the contact points for `set_warm_start`: both halves of each key, core point and force, (P, 8)."""
-        keys, rows = self.contacts.warm_start()
-        return np.concatenate([(keys // HALF_KEY)[:, None], (keys % HALF_KEY)[:, None], rows], axis=1)
+        keys, cores, forces = self.contacts.warm_start()
+        rows = np.empty((len(keys), 8))
+        rows[:, 0], rows[:, 1] = keys >> HALF_BITS, keys & (HALF_KEY - 1)
+        rows[:, 2:5], rows[:, 5:] = cores, forces
+        return rows
 
     def set_warm_start(self, warm_start: np.ndarray) -> None:
         """Set the forces of the contact points from `warm_start`."""

@@ -44,6 +44,7 @@ class Flags(Record):
     failed = Field(np.int64, doc="a trial has failed")
     awake = Field(np.int64, doc="a frame is active")
     solving = Field(np.int64, doc="a frame was active when the contacts of the substep were found")
+    idling = Field(np.int64, doc="a body that is awake is slow")
     waking = Field(np.int64, doc="a frame that sleeps is touched or pushed")
     on_path = Field(np.int64, doc="the solution has moved no frame off the path along which contacts were found")
     factoring = Field(np.int64, doc="a component has to be factored")

@@ -66,6 +66,15 @@ def add_impulse(p, work: PointWork, log: Log, counts: Counts, h: np.float64):
     log.impulse[k] = add(log.impulse[k], scale(work.force[p], h))
 
 
+@kernel(fastmath=STEADY)
+def update_entry(p, points: Points, work: PointWork, log: Log, frames: Frames, counts: Counts):
+    """Update position and normal of a point of the last substep."""
+    k, arms = counts.log_start[0] + p, work.arms[p]
+    if k < counts.logged[0]:
+        log.position[k] = add(frames.x[log.frames[k, 0]], (arms[0], arms[1], arms[2]))
+        log.normal[k] = points.normal[p]
+
+
 class PointLog:
     """Impulses of the points of contact in a step."""
 
@@ -89,13 +98,11 @@ class PointLog:
             p.launch(write_point, points, self._work, log, frames, counts, count=count)
         p.launch(add_impulse, self._work, log, counts, h, count=count)
 
-    def update_positions(self, frames: Frames) -> None:
-        """Update position and normal of the points of the last substep."""
-        first, end = self._counts.log_start[0], self._counts.logged[0]
-        if self._flags.logging[0]:
-            at = self._log.frames[first:end, 0]
-            self._log.position[first:end] = frames.x[at] + self._work.arms[: end - first, :3]
-            self._log.normal[first:end] = self._points.normal[: end - first]
+    def record_end(self, p: Program, frames: Frames) -> None:
+        """Update the points of the last substep as the step ends."""
+        records = self._points, self._work, self._log, frames, self._counts
+        with p.when((self._flags.logging, 0)):
+            p.launch(update_entry, *records, count=(self._counts.points, 0))
 
     def contacts(self, names: np.ndarray, dt: float) -> Contacts:
         """Contacts with a force, its mean over the step; `names` are those of the frames, (F,)."""
