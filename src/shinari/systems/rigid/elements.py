@@ -67,7 +67,6 @@ class JacobianRows(Record):
 class PointWork(Record):
     """Work values of the solver for each contact point in a substep, P rows and room for more."""
 
-    arms = Field(np.float64, 6, unit="m", doc="arms of the surfaces at the start of the substep")
     gap = Field(np.float64, unit="m", doc="gap C - C* now")
     start_gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
     target_gap = Field(np.float64, unit="m", doc="C*")

@@ -129,7 +129,7 @@ def conclude_step(_, counts: Counts, flags: Flags, bounded: np.int64):
     """Count the Newton step, and clear the decisions about the next one."""
     counts.renewals[0] += flags.renewed[0]
     counts.steps[0] += 1
-    flags.renewing[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0
+    flags.renewing[0], flags.exceeding[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0, 0
     flags.reconsidering[0], flags.renewed[0], flags.done[0] = bounded, 0, 1
 
 
@@ -147,13 +147,18 @@ def accumulate(e, elements: Elements, jacobian_rows: JacobianRows, components: C
 
 @kernel
 def check_step(c, components: Components, flags: Flags, joints: np.int64):
-    """Mark a component unsettled after a partial step, or after a step that rotated a jointed body by more than FAR."""
+    """Mark a component unsettled after a partial step, or after a step that rotated a jointed body by more than FAR.
+
+    One whose points keep their states, but not the limits of their friction, has these renewed.
+    """
     if components.solution[c] != SOLVED:
         if components.largest_rotation_squared[c] == np.inf or (
             joints > 0 and components.largest_rotation_squared[c] > FAR
         ):
             components.solution[c] = UNSETTLED
-        if components.solution[c] == UNSETTLED:
+        if components.solution[c] == PENDING and components.exceeding[c] != 0 and flags.renewing[0] != 0:
+            components.solution[c], flags.exceeding[0] = RENEWED, 1
+        if components.solution[c] >= UNSETTLED:
             flags.reconsidering[0] = 1
 
 

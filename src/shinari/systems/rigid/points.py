@@ -27,6 +27,7 @@ from shinari.collision.law import (
     RESTITUTION,
     ROLLING,
     SLIDING,
+    SLOW_SUBSTEPS,
     TORSION,
     bounce_distance,
     friction_coefficient,
@@ -41,14 +42,16 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.symmetric import isotropic, outer, plus
-from shinari.maths.vec3 import add, cross, dot, scale, sub
-from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, has_failed
+from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
+from shinari.systems.rigid.components import RENEWED, SOLVED, UNSETTLED, Components, has_failed
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Curved, Elements, PointWork, accumulate_step
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
 
+# Relative tolerance of the limits of friction.
+CLOSE = 1e-2
 # Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
 STRAIGHT = 0.9999
 
@@ -92,14 +95,18 @@ def surface_points(p, points, frames):
 
 @kernel(fastmath=STEADY)
 def start_point(
-    p, points: Points, work: PointWork, frames: Frames, flags: Flags, gx: np.float64, gy: np.float64,
-    gz: np.float64, h: np.float64, escape: np.float64, slow: np.float64
+    p, points: Points, work: PointWork, elements: Elements, frames: Frames, flags: Flags, first_point: np.int64,
+    gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64, escape: np.float64
 ):  # fmt: skip
-    """Begin a substep at its start pose: arms and target gap; (gx, gy, gz) is gravity."""
+    """Begin a substep at its start pose: frames and arms of the element, target gap; (gx, gy, gz) is gravity.
+
+    The arms stay: opposite forces at one point of the start have no total moment.
+    """
     a, b = points.frames[p]
     n, law, last = points.normal[p], points.law[p], points.force[p]
     ra, rb, gap = surface_points(p, points, frames)
-    work.arms[p] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
+    elements.frames[first_point + p] = a, b
+    elements.arms[first_point + p] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
     weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
     work.stiffness[p] = POINT_STIFFNESS / (h * h * weight) if weight > 0.0 else 0.0
     relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
@@ -111,7 +118,7 @@ def start_point(
     if law[COMPLIANCE] == 0.0 and gap < 0.0:
         target = gap + recovery(-RECOVERY * gap, escape * h)
     approach, bounce_offset, rebound = 0.0, 0.0, 0.0
-    if law[RESTITUTION] > 0.0 and speed < -slow:
+    if law[RESTITUTION] > 0.0 and speed < -SLOW_SUBSTEPS * h * norm((gx, gy, gz)):
         # the velocity at the end of the prediction: with it a perfect bounce returns along the path of the approach
         fall = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
         pull = fall * dot(n, (gx, gy, gz))
@@ -128,14 +135,6 @@ def start_point(
         target + bounce_offset,
         last,
     )
-
-
-@kernel(fastmath=STEADY)
-def measure_point(
-    p, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved, first_point: np.int64
-):
-    """Measure gap and slip at the predicted pose, and write frames and arms of the element."""
-    measure(p, points, work, elements, frames, curved, first_point)
 
 
 @kernel(fastmath=STEADY)
@@ -156,8 +155,7 @@ def measure(p, points, work, elements, frames, curved, first_point):
     qa, qb, qa0, qb0 = frames.q[a], frames.q[b], frames.q0[a], frames.q0[b]
     ra, rb, gap = surface_points(p, points, frames)
     gap -= work.target_gap[p]
-    arms = work.arms[p]
-    old_a, old_b = halves(arms)
+    old_a, old_b = halves(elements.arms[first_point + p])
     # the same material points after the rotation
     new_a = ra if radius[0] == 0.0 else rotate(qa, rotate_back(qa0, old_a))
     new_b = rb if radius[1] == 0.0 else rotate(qb, rotate_back(qb0, old_b))
@@ -175,9 +173,6 @@ def measure(p, points, work, elements, frames, curved, first_point):
             gap -= dot(n, sub(add(old_b, cross(rotation_b, old_b)), rb))
         work.rotation[p] = sub(rotation_a, rotation_b)
     work.gap[p], work.status[p] = gap, APART
-    elements.frames[first_point + p] = a, b
-    # the arms at the start of the substep: opposite forces at one point in space then have no total moment
-    elements.arms[first_point + p] = arms
 
 
 @steady
@@ -189,15 +184,17 @@ def is_frozen(p, points, frames):
 
 @kernel(fastmath=STEADY)
 def begin_point(
-    p, points: Points, work: PointWork, elements: Elements, frames: Frames, components: Components,
+    p, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved, components: Components,
     first_point: np.int64, most: np.float64
 ):  # fmt: skip
-    """Classify a point for the first time in a solution, and write its force and stiffness; sweeps need neither.
+    """Measure gap and slip at the predicted pose, and classify a point for the first time in a solution.
 
+    Force and stiffness are written; sweeps need neither.
     The overlap of a point in a resting heap leaves by at most a small displacement, so that the heap rests on.
     """
     e = first_point + p
     component = elements.component[e]
+    measure(p, points, work, elements, frames, curved, first_point)
     if is_frozen(p, points, frames):
         clear_point(e, elements)
         return
@@ -232,10 +229,25 @@ def classify_point(
     accumulate_step(e, elements, components.part[component])
     advance_point(p, e, points, work, elements)
     classify_point_contact(p, e, points, work, elements)
+    if exceeds_limit(p, points, work):
+        components.exceeding[component] = 1
     rubs = work.friction_coefficient[p] * work.limit[p] > 0.0
     bent = rubs and work.status[p] == SLIDING and dot(direction, work.sliding_direction[p]) < STRAIGHT
     if work.status[p] != old or bent:
         components.solution[component] = UNSETTLED
+
+
+@steady
+def exceeds_limit(p, points, work):
+    """Whether the limit of friction of a point is not that of its normal force."""
+    coefficient = work.friction_coefficient[p]
+    if work.status[p] == APART or coefficient == 0.0:
+        return False
+    n, f = points.normal[p], work.force[p]
+    normal = dot(n, f)
+    across, most = sub(f, scale(n, normal)), coefficient * normal * (1.0 + CLOSE)
+    slides = work.status[p] == SLIDING and abs(normal - work.limit[p]) > CLOSE * normal
+    return slides or dot(across, across) > most * most
 
 
 @steady
@@ -338,23 +350,6 @@ def store_force(
         points.force[p] = force if components.solution[component] == SOLVED else (0.0, 0.0, 0.0)
         applied = elements.accumulated[first_point + p]
         work.force[p] = applied[0], applied[1], applied[2]
-
-
-@kernel(fastmath=STEADY)
-def mark_limits(p, points: Points, work: PointWork, elements: Elements, components: Components, flags: Flags,
-                first_point: np.int64, close: np.float64):  # fmt: skip
-    """Mark the component, whose points keep their states, when a limit of friction has to be renewed."""
-    component = elements.component[first_point + p]
-    if component < 0 or work.status[p] == APART or work.friction_coefficient[p] == 0.0:
-        return
-    if components.solution[component] != PENDING and components.solution[component] != RENEWED:
-        return
-    n, f = points.normal[p], work.force[p]
-    normal = dot(n, f)
-    across = sub(f, scale(n, normal))
-    over = math.sqrt(dot(across, across)) > work.friction_coefficient[p] * normal * (1.0 + close)
-    if over or (work.status[p] == SLIDING and abs(normal - work.limit[p]) > close * normal):
-        components.solution[component], flags.reconsidering[0] = RENEWED, 1
 
 
 @kernel(fastmath=STEADY)

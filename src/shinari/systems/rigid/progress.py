@@ -51,6 +51,7 @@ class Flags(Record):
     done = Field(np.int64, doc="all components are solved")
     renewed = Field(np.int64, doc="limits of friction of a component were renewed")
     reconsidering = Field(np.int64, doc="the joints have to be evaluated again")
+    exceeding = Field(np.int64, doc="limits of friction of a component have to be renewed")
     renewing = Field(np.int64, doc="limits of friction may be renewed")
     has_bounce_offset = Field(np.int64, doc="a point has a bounce offset")
     wrong = Field(np.int64, doc="the bounce offsets are inconsistent")

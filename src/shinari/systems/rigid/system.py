@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from shinari.collision.law import slow_approach
 from shinari.collision.report import Contacts
 from shinari.compute import Program
 from shinari.geometry.motion import pose_at
@@ -74,7 +73,7 @@ class RigidBodySystem(System):
         self.equations = BodyEquations(rigid, self.frames, model, state, settings)
         self._external = ExternalImpulses.zeros(1)
         self.equations.flags.finite[0] = 1
-        self._slow, self._dragged = slow_approach(self._gravity, settings.substep), dragged(rigid.bodies)
+        self._dragged = dragged(rigid.bodies)
         self._non_finite = NonFinite.zeros(1)
         self.equations.set_warm_start(state.system_arrays["bodies/contacts"])
         self._idle_times = sleep.IdleTimes(
@@ -138,7 +137,7 @@ class RigidBodySystem(System):
             self.equations.record_find(p)
             if self._settings.sleep:
                 self._waking.record_touched(p)
-            self.equations.record_points(p, self._slow)
+            self.equations.record_points(p)
 
     def record_predict(self, p: Program) -> None:
         """Predict the poses."""
@@ -188,7 +187,7 @@ class RigidBodySystem(System):
             with p.when(contacts.left_path_cell):
                 p.copy(0, (flags.on_path, 0))
                 p.launch(restore_start_pose, frames, count=count)
-                equations.record_points(p, self._slow)
+                equations.record_points(p)
                 p.launch(restore_predicted_pose, frames, solver_frames, count=count)
             p.launch(restore_final_velocity, frames, solver_frames, count=count)
             with p.when(contacts.left_path_cell):

@@ -56,6 +56,18 @@ def anchor_offset(codes, numbers, j, x, q):
 
 
 @steady
+def place_of(codes, numbers, j, x, q):
+    """Where a joint is: from b's anchor to a's, both arms, the axes on b, and the rotation of a's joint frame from b's.
+
+    All in world axes; the rotation is at most half a turn.
+    """
+    a, b = codes[j, FIRST], codes[j, SECOND]
+    gap, ra, rb = anchor_offset(codes, numbers, j, x, q)
+    frame_a, frame_b = joint_frame(numbers, j, FRAME_A, q[a]), joint_frame(numbers, j, FRAME_B, q[b])
+    return gap, ra, rb, axes_of(frame_b), short(multiply(conjugate(frame_b), frame_a))
+
+
+@steady
 def twist_of(p):
     """Angle about x of a relative rotation [rad], -pi to pi."""
     return 2.0 * math.atan2(p[1], p[0])
