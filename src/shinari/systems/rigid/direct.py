@@ -275,14 +275,15 @@ def factor_and_solve(
         nodes: Their nodes.
         blocks: Blocks beside the diagonal.
         targets: Where products of blocks are subtracted.
-        keep: Products of blocks per body above which the factor is used again.
+        keep: Products of blocks per body above which the factor is used again, also in motion.
         failures: Failures in the step after which it is not used again.
     """
     if components.solution[c] == SOLVED or components.factored[c] != 0:
         return
     first, last = components.node[c], components.node[c + 1]
-    calm = components.failures[c] < failures
-    components.factored[c] = 1 if calm and components.cost[c] >= keep * (last - first) else 0
+    heavy, rests = components.cost[c] >= keep * (last - first), components.resting[c] != 0
+    kept = components.failures[c] < failures and (heavy or (rests and components.failures[c] == 0))
+    components.factored[c] = 1 if kept else 0
     components.factorings[c] += 1
     for j in range(first, last):
         begin, end = nodes.column[j], nodes.column[j + 1]

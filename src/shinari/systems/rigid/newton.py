@@ -109,6 +109,7 @@ def choose_solver(
         direct = calm or trial
     elif direct and components.figure[c] != 0:
         direct = trial = again
+    components.resting[c] = 1 if motion.calm else 0
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and swept) else 0

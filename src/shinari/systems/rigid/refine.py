@@ -31,7 +31,8 @@ from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.progress import Flags
 
-# Products of blocks per body above which a factor is kept, and failures in a step after which it is not.
+# Products of blocks per body above which a factor is kept whatever the component does, and failures in a step after
+# which it is not. At rest that of a lighter one is kept as well, until it fails: elements are then not added either.
 KEEP, FAILURES = 12.0, 2
 # Cost of one iteration, in products of blocks per body.
 ITERATION = 6.0
@@ -199,7 +200,7 @@ def solve_again(
     for j in range(first, last):
         d[j] = z[j]
     slope = inner(c, components, r, z)
-    most = int(components.cost[c] / (ITERATION * (last - first)))
+    most = max(int(components.cost[c] / (ITERATION * (last - first))), 1)
     for k in range(most):
         components.iterations[c] += 1
         matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2, d, y)
