@@ -15,7 +15,7 @@ import numpy as np
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, cross, dot, sub
+from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.block import (
     add_rows,
     divide,
@@ -31,7 +31,7 @@ from shinari.systems.rigid.block import (
 from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.integration import momentum_of, moved_frame, vector
+from shinari.systems.rigid.integration import in_world_axes, moved_frame, vector
 from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues
 
@@ -123,9 +123,8 @@ def begin_node(j, nodes, blocks, frames, h):
     """Start a node with its mass and inertia, without a force; returns rows x, y, z of the inertia over h^2."""
     i, inverse_h2 = nodes.frame[j], 1.0 / (h * h)
     mass, here = inverse_h2 / frames.inverse_mass[i], frames.q[i]
-    x = momentum_of(here, frames.moments, i, (inverse_h2, 0.0, 0.0))
-    y = momentum_of(here, frames.moments, i, (0.0, inverse_h2, 0.0))
-    z = momentum_of(here, frames.moments, i, (0.0, 0.0, inverse_h2))
+    xx, yy, zz, yz, zx, xy = in_world_axes(here, scale(frames.moments[i], inverse_h2))
+    x, y, z = (xx, xy, zx), (xy, yy, yz), (zx, yz, zz)
     nodes.matrix[j, 0] = mass, 0.0, 0.0, 0.0, 0.0, 0.0
     nodes.matrix[j, 1] = 0.0, mass, 0.0, 0.0, 0.0, 0.0
     nodes.matrix[j, 2] = 0.0, 0.0, mass, 0.0, 0.0, 0.0

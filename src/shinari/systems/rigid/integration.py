@@ -37,12 +37,6 @@ def vector(a, i):
 
 
 @steady
-def quaternion(a, i):
-    """Row i of an array (N, 4)."""
-    return a[i, 0], a[i, 1], a[i, 2], a[i, 3]
-
-
-@steady
 def symmetric_times(s, i, v):
     """Product of the symmetric matrix in row i (xx yy zz yz zx xy) and a vector."""
     return (
@@ -210,16 +204,22 @@ def free_motion(q, moments, i, spin, h):
 
 
 @steady
+def in_world_axes(q, diagonal):
+    """A symmetric matrix in world axes, xx yy zz yz zx xy, that is diagonal in the axes of a frame."""
+    a, b, c = diagonal
+    if a == b and b == c:
+        return a, a, a, 0.0, 0.0, 0.0
+    u, v, w = rotation_rows(q)
+    au, av, aw = (a * u[0], b * u[1], c * u[2]), (a * v[0], b * v[1], c * v[2]), (a * w[0], b * w[1], c * w[2])
+    return dot(au, u), dot(av, v), dot(aw, w), dot(av, w), dot(aw, u), dot(au, v)
+
+
+@steady
 def write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i):
     """Inverse inertia in world axes, R diag(1 / moments) R^T."""
-    if inverse_mass[i] > 0.0 and is_round(moments, i):
-        a = 1.0 / moments[i, 0]
-        inverse_inertia[i] = a, a, a, 0.0, 0.0, 0.0
-    elif inverse_mass[i] > 0.0:
-        a, b, c = 1.0 / moments[i, 0], 1.0 / moments[i, 1], 1.0 / moments[i, 2]
-        u, v, w = rotation_rows(q[i])
-        au, av, aw = (a * u[0], b * u[1], c * u[2]), (a * v[0], b * v[1], c * v[2]), (a * w[0], b * w[1], c * w[2])
-        inverse_inertia[i] = dot(au, u), dot(av, v), dot(aw, w), dot(av, w), dot(aw, u), dot(au, v)
+    if inverse_mass[i] > 0.0:
+        inertia = moments[i]
+        inverse_inertia[i] = in_world_axes(q[i], (1.0 / inertia[0], 1.0 / inertia[1], 1.0 / inertia[2]))
 
 
 @steady

@@ -262,7 +262,8 @@ class RigidBodySystem(System):
         if not self._settings.sleep:
             return
         count, frames, idle = len(self._rigid.bodies), self.frames, self._state.system_arrays["bodies/idle"]
-        idle[frames.v[:count].any(axis=1) | frames.w[:count].any(axis=1)] %= sleep.WAIT
+        down = np.flatnonzero(sleep.asleep(idle))
+        idle[down[frames.v[down].any(axis=1) | frames.w[down].any(axis=1)]] %= sleep.WAIT
         frames.asleep[:count] = sleep.asleep(idle)
         self.equations.set_free_frames((frames.inverse_mass > 0.0) & ~frames.asleep)
 
