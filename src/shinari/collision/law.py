@@ -102,7 +102,9 @@ def recovery(overlap, most):
 @steady
 def regularised_stiffness(stiffness, compliance):
     """Stiffness [N/m] of a regularised contact that has a compliance [m/N], too: the softer of both."""
-    return stiffness / max(ONE, stiffness * compliance)
+    if compliance > ZERO:
+        return stiffness / max(ONE, stiffness * compliance)
+    return stiffness
 
 
 # ---- along the surface ----
@@ -160,16 +162,18 @@ def regularised_force(gap, slip, n, k, stiffness, last, limit):
         limit: Bound of the friction [N], held while states are found (Tresca).
 
     Returns:
-        State, normal force, friction, and the size of the friction without its bound.
+        State, normal force, friction, and the size of the friction without its bound where it slides, else 0.
     """
     normal = -stiffness * gap
+    if not normal > 0.0:
+        return APART, 0.0, (0.0, 0.0, 0.0), 0.0
     wish = sub(tangential(last, n), scale(slip, GRIP * k))
-    size = math.sqrt(dot(wish, wish))
-    touches = normal > 0.0
-    sticks = size <= limit and limit > 0.0
-    hold = scale(wish, friction_share(size, limit, limit) if touches else 0.0)
-    status = (STICKING if sticks else SLIDING) if touches else APART
-    return status, normal if touches else 0.0, hold, size
+    square = dot(wish, wish)
+    if square <= limit * limit and limit > 0.0:
+        # most points stick: they do not wait for a root
+        return STICKING, normal, wish, 0.0
+    size = math.sqrt(square)
+    return SLIDING, normal, scale(wish, friction_share(size, limit, limit)), size
 
 
 # ---- impacts ----
