@@ -25,6 +25,8 @@ from shinari.systems.rigid.progress import ExternalImpulses, Flags, NonFinite
 MIDPOINTS = 12
 # Squares of the relative error of the momentum at which the Newton steps end, and at which they have converged.
 CLOSE, FOUND = 1e-26, 1e-12
+# Determinant below which the slope counts as singular, over that without a turn.
+SINGULAR = 0.1
 HALF = 0.5
 # Square of the sine of half an angle below which rotations are taken from series.
 NEAR = 0.01
@@ -139,10 +141,12 @@ def moved_frame(q, v):
 def half_turn(moments, i, spin, h):
     """Half of the rotation of a free body in a substep, in its axes at the start; whether it was found.
 
-    With W at the midpoint the momentum is exp(-h W / 2) L as the body sees it, so that W is the zero of
-    F(W) = exp(-h W / 2) L - I W. Newton steps take the slope of F as -(I - [a]x), a = h / 2 exp(-h W / 2) L, whose
-    inverse has a closed form. A plain iteration takes up to four times as many steps, and finds no W where the largest
-    moment of inertia over the least times the rotation is above one.
+    With W at the midpoint the body sees the momentum S = exp(-v) L, v = h W / 2, so that W is the zero of
+    F(W) = S - I W. Newton steps take the slope of F to the second order of v,
+
+        -(I - h / 2 [S]x (1 - [v]x / 2)) = -(I - [a]x + (v a^T - (a . v) 1) / 2),    a = h / 2 S
+
+    A plain iteration does not converge where the largest moment of inertia over the least times the turn is large.
     """
     x, y, z = moments[i]
     momentum, step = (x * spin[0], y * spin[1], z * spin[2]), HALF * h
@@ -155,14 +159,17 @@ def half_turn(moments, i, spin, h):
         found = square <= FOUND * size
         if square <= CLOSE * size:
             break
-        a = scale(seen, step)
-        along, turned = dot(a, error), cross((x * a[0], y * a[1], z * a[2]), error)
-        s = 1.0 / (x * (y * z + a[0] * a[0]) + y * a[1] * a[1] + z * a[2] * a[2])
-        middle = (
-            middle[0] + s * (y * z * error[0] + along * a[0] + turned[0]),
-            middle[1] + s * (z * x * error[1] + along * a[1] + turned[1]),
-            middle[2] + s * (x * y * error[2] + along * a[2] + turned[2]),
-        )
+        a, v = scale(seen, step), scale(middle, HALF * step)
+        along = dot(a, v)
+        first = x + v[0] * a[0] - along, a[2] + v[0] * a[1], v[0] * a[2] - a[1]
+        second = v[1] * a[0] - a[2], y + v[1] * a[1] - along, a[0] + v[1] * a[2]
+        third = a[1] + v[2] * a[0], v[2] * a[1] - a[0], z + v[2] * a[2] - along
+        across = cross(second, third)
+        determinant = dot(first, across)
+        # of a turn that no substep resolves there may be no such W
+        s = 1.0 / determinant if determinant > SINGULAR * x * y * z else 0.0
+        change = add(scale(across, error[0]), scale(cross(third, first), error[1]))
+        middle = add(middle, scale(add(change, scale(cross(first, second), error[2])), s))
     return half, found
 
 

@@ -17,7 +17,13 @@ from shinari.systems.rigid.components import (
     may_be_direct,
     motion_of,
 )
-from shinari.systems.rigid.elements import Elements, JacobianRows, accumulate_row_step, accumulate_step
+from shinari.systems.rigid.elements import (
+    Elements,
+    JacobianRows,
+    accumulate_force,
+    accumulate_moment,
+    accumulate_row_step,
+)
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.joint_trees import TreeMembers
 from shinari.systems.rigid.progress import Counts, Flags
@@ -136,7 +142,8 @@ def accumulate(e, elements: Elements, jacobian_rows: JacobianRows, components: C
     if c < 0 or components.solution[c] == SOLVED:
         return
     if e < joints:
-        accumulate_step(e, elements, components.part[c])
+        accumulate_force(e, elements, components.part[c])
+        accumulate_moment(e, elements, components.part[c])
     else:
         accumulate_row_step(e - joints, jacobian_rows, components.part[c])
 

@@ -46,7 +46,14 @@ from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
 from shinari.systems.rigid.components import RENEWED, SOLVED, UNSETTLED, Components, has_failed
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.elements import POINT_STIFFNESS, Curved, Elements, PointWork, accumulate_step
+from shinari.systems.rigid.elements import (
+    POINT_STIFFNESS,
+    Curved,
+    Elements,
+    PointWork,
+    accumulate_force,
+    accumulate_moment,
+)
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
@@ -152,7 +159,7 @@ def measure_failed_point(
 def measure(p, points, work, elements, frames, curved, first_point):
     """Measure gap and slip of a point."""
     a, b = points.frames[p]
-    n, radius, law = points.normal[p], points.radius[p], points.law[p]
+    n, radius = points.normal[p], points.radius[p]
     qa, qb, qa0, qb0 = frames.q[a], frames.q[b], frames.q0[a], frames.q0[b]
     ra, rb, gap = surface_points(p, points, frames)
     gap -= work.target_gap[p]
@@ -165,7 +172,7 @@ def measure(p, points, work, elements, frames, curved, first_point):
     slip = sub(slip_a, slip_b)
     work.slip[p] = tangential(slip, n)
     rolls_a, rolls_b = curved.curved[points.collision_shapes[p, 0]], curved.curved[points.collision_shapes[p, 1]]
-    if rolls_a or rolls_b or law[ROLLING] > 0.0 or law[TORSION] > 0.0:
+    if rolls_a or rolls_b or resists_rotation(p, points):
         rotation_a, rotation_b = rotation_vector_between(qa0, qa), rotation_vector_between(qb0, qb)
         # a round side without a core rolls under its contact point, which stays in place
         if rolls_a:
@@ -174,6 +181,12 @@ def measure(p, points, work, elements, frames, curved, first_point):
             gap -= dot(n, sub(add(old_b, cross(rotation_b, old_b)), rb))
         work.rotation[p] = sub(rotation_a, rotation_b)
     work.gap[p], work.status[p] = gap, APART
+
+
+@steady
+def resists_rotation(p, points):
+    """Whether a point has moments against rolling or spinning."""
+    return points.law[p, ROLLING] > 0.0 or points.law[p, TORSION] > 0.0
 
 
 @steady
@@ -227,7 +240,9 @@ def classify_point(
     if component < 0 or components.solution[component] == SOLVED:
         return
     old, direction = work.status[p], work.sliding_direction[p]
-    accumulate_step(e, elements, components.part[component])
+    accumulate_force(e, elements, components.part[component])
+    if resists_rotation(p, points):
+        accumulate_moment(e, elements, components.part[component])
     advance_point(p, e, points, work, elements)
     classify_point_contact(p, e, points, work, elements)
     if exceeds_limit(p, points, work):
@@ -310,8 +325,8 @@ def write_point(e, n, stiff, across, along, total, elements):
 @steady
 def resist(p, e, n, k, points, work, elements):
     """Add moments against rolling and against spinning about the normal, both bounded by the normal force."""
-    rolling, torsional = points.law[p, ROLLING], points.law[p, TORSION]
-    if rolling > 0.0 or torsional > 0.0:
+    if resists_rotation(p, points):
+        rolling, torsional = points.law[p, ROLLING], points.law[p, TORSION]
         rotation, bound = work.rotation[p], work.limit[p]
         about = dot(n, rotation)
         rolled = sub(rotation, scale(n, about))

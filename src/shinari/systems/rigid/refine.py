@@ -122,7 +122,9 @@ def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, 
         )
         ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
         f = symmetric_row_times(elements.stiffness, e, 0, (m[0], m[1], m[2]))
-        t = symmetric_row_times(elements.stiffness, e, 6, (m[3], m[4], m[5]))
+        t = (0.0, 0.0, 0.0)
+        if elements.stiffness[e, 6] + elements.stiffness[e, 7] + elements.stiffness[e, 8] > 0.0:
+            t = symmetric_row_times(elements.stiffness, e, 6, (m[3], m[4], m[5]))
         if i >= 0:
             add_force_to(y, i, f, t, ra, 1.0)
         if j >= 0:
