@@ -281,7 +281,7 @@ class BodyEquations:
         components, nodes, joints = self._graph.components, self._graph.nodes, len(self.joints)
         every, each = (self.counts.points, 0), (self.counts.components, 0)
         self._direct.record_displacements(p, self.joints.values, h)
-        p.launch(check_point, points, work, elements, components, nodes, first, count=every)
+        p.launch(check_point, points, work, elements, components, first, count=every)
         lines = components, nodes, elements, jacobian_rows, points, work, frames, self.solver_frames
         p.launch(find_step_length, *lines, joints, first, h, count=each, grain=16)
         self._direct.record_step(p)

@@ -14,7 +14,6 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.systems.rigid.components import SOLVED, Components, Nodes
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.direct import relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import momentum_of, vector
@@ -38,18 +37,12 @@ def force_after(p, e, t, points, work, elements):
 
 
 @kernel(fastmath=STEADY)
-def check_point(
-    p, points: Points, work: PointWork, elements: Elements, components: Components, nodes: Nodes, first_point: np.int64
-):
-    """Write the displacement of a point in the full step.
-
-    Mark the component when the step changes the state of the point, or reverses its friction.
-    """
+def check_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+    """Mark the component when the full step changes the state of a point, or reverses its friction."""
     e = first_point + p
     component = elements.component[e]
     if component < 0 or components.solution[component] == SOLVED:
         return
-    elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
     then, _, hold = force_after(p, e, 1.0, points, work, elements)
     back = then == SLIDING and work.status[p] == SLIDING and dot(hold, work.sliding_direction[p]) < 0.0
     if then != work.status[p] or back:
