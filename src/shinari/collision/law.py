@@ -102,7 +102,9 @@ def recovery(overlap, most):
 @steady
 def regularised_stiffness(stiffness, compliance):
     """Stiffness [N/m] of a regularised contact that has a compliance [m/N], too: the softer of both."""
-    return stiffness / max(ONE, stiffness * compliance)
+    if compliance > ZERO:
+        return stiffness / max(ONE, stiffness * compliance)
+    return stiffness
 
 
 # ---- along the surface ----
@@ -143,6 +145,12 @@ def friction_coefficient(slip, law):
 
 
 @steady
+def unbounded_friction(slip, n, k, last):
+    """Friction of a regularised contact without its bound [N], see `regularised_force`."""
+    return sub(tangential(last, n), scale(slip, GRIP * k))
+
+
+@steady
 def regularised_force(gap, slip, n, k, stiffness, last, limit):
     """State of a regularised contact and its force, (n f_n, f_t), at a gap and a slip.
 
@@ -160,16 +168,17 @@ def regularised_force(gap, slip, n, k, stiffness, last, limit):
         limit: Bound of the friction [N], held while states are found (Tresca).
 
     Returns:
-        State, normal force, friction, and the size of the friction without its bound.
+        State, normal force, and friction.
     """
     normal = -stiffness * gap
-    wish = sub(tangential(last, n), scale(slip, GRIP * k))
-    size = math.sqrt(dot(wish, wish))
-    touches = normal > 0.0
-    sticks = size <= limit and limit > 0.0
-    hold = scale(wish, friction_share(size, limit, limit) if touches else 0.0)
-    status = (STICKING if sticks else SLIDING) if touches else APART
-    return status, normal if touches else 0.0, hold, size
+    if not normal > 0.0:
+        return APART, 0.0, (0.0, 0.0, 0.0)
+    wish = unbounded_friction(slip, n, k, last)
+    square = dot(wish, wish)
+    if square <= limit * limit and limit > 0.0:
+        # most points stick: they do not wait for a root
+        return STICKING, normal, wish
+    return SLIDING, normal, scale(wish, friction_share(math.sqrt(square), limit, limit))
 
 
 # ---- impacts ----

@@ -86,7 +86,8 @@ class BoundSystems:
 
     def read(self, threads: int) -> None:
         """Take over what the user wrote."""
-        self._read.run(threads)
+        if self.model.particle_count:
+            self._read.run(threads)
 
     def prepare(self, record: RecordStep) -> Program:
         """The program of a step, with all its kernels loaded or compiled."""

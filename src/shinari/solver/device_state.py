@@ -73,8 +73,12 @@ class Host:
         return state.x[particles]
 
     def lasting(self, state: State) -> dict[str, Any]:
-        """Copies of the arrays that last from step to step beside positions and velocities."""
-        return {name: values.copy() for name, values in state.lasting().items()}
+        """Copies of the arrays that last from step to step beside positions and velocities.
+
+        Those that grow are replaced, not written.
+        """
+        kept = {f"parts/{name}" for name in state.growing}
+        return {name: each if name in kept else each.copy() for name, each in state.lasting().items()}
 
     def later(self, state: State, wanted: Callable[[str], bool]) -> "Transfer | None":
         """Arrays of the state as they are now, on their way to the host; None: they are there."""

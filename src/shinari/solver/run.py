@@ -295,6 +295,8 @@ class Run:
     def recentre(self) -> None:
         """Move the origins of objects that have travelled far."""
         model, state = self.model, self.state
+        if len(self.firsts) == 0:
+            return
         away = np.abs(self._device.rows(state, self.firsts)[:, :3]).max(axis=1) >= REACH
         for g in model.origin_index[self.firsts[away]]:
             members = np.flatnonzero(model.origin_index == g)

@@ -64,6 +64,7 @@ class Components(Record):
     figure = Field(np.int64, doc="whether it has contact points and its joints are trees")
     trial = Field(np.int64, doc="whether it is solved directly as a trial")
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
+    resting = Field(np.int64, doc="whether it is slower than gravity makes it in a step")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")
     factorings = Field(np.int64, doc="number of factorings in the step")
@@ -71,8 +72,8 @@ class Components(Record):
     iterations = Field(np.int64, doc="iterations with an earlier factor in the step")
     solution = Field(np.int64, doc="SOLVED, PENDING, UNSETTLED or RENEWED")
     crossing = Field(np.int64, doc="whether a point changes its state on the full step")
+    exceeding = Field(np.int64, doc="whether the limit of friction of a point is not that of its normal force")
     part = Field(np.float64, doc="part of the step that is taken, and of impulses")
-    slope = Field(np.float64, 2, unit="J", doc="slope of the energy without the points: at the start, and its rise")
     largest_rotation_squared = Field(
         np.float64, unit="rad^2", doc="square of the largest rotation of a full step; infinite for a partial step"
     )

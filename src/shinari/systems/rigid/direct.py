@@ -15,8 +15,7 @@ import numpy as np
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import normalised
-from shinari.maths.vec3 import add, cross, dot, sub
+from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.block import (
     add_rows,
     divide,
@@ -32,7 +31,7 @@ from shinari.systems.rigid.block import (
 from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.integration import momentum_of, rotated_world_axes, vector
+from shinari.systems.rigid.integration import in_world_axes, moved_frame, vector
 from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues
 
@@ -124,9 +123,8 @@ def begin_node(j, nodes, blocks, frames, h):
     """Start a node with its mass and inertia, without a force; returns rows x, y, z of the inertia over h^2."""
     i, inverse_h2 = nodes.frame[j], 1.0 / (h * h)
     mass, here = inverse_h2 / frames.inverse_mass[i], frames.q[i]
-    x = momentum_of(here, frames.moments, i, (inverse_h2, 0.0, 0.0))
-    y = momentum_of(here, frames.moments, i, (0.0, inverse_h2, 0.0))
-    z = momentum_of(here, frames.moments, i, (0.0, 0.0, inverse_h2))
+    xx, yy, zz, yz, zx, xy = in_world_axes(here, scale(frames.moments[i], inverse_h2))
+    x, y, z = (xx, xy, zx), (xy, yy, yz), (zx, yz, zz)
     nodes.matrix[j, 0] = mass, 0.0, 0.0, 0.0, 0.0, 0.0
     nodes.matrix[j, 1] = 0.0, mass, 0.0, 0.0, 0.0, 0.0
     nodes.matrix[j, 2] = 0.0, 0.0, mass, 0.0, 0.0, 0.0
@@ -276,14 +274,15 @@ def factor_and_solve(
         nodes: Their nodes.
         blocks: Blocks beside the diagonal.
         targets: Where products of blocks are subtracted.
-        keep: Products of blocks per body above which the factor is used again.
+        keep: Products of blocks per body above which the factor is used again, also in motion.
         failures: Failures in the step after which it is not used again.
     """
     if components.solution[c] == SOLVED or components.factored[c] != 0:
         return
     first, last = components.node[c], components.node[c + 1]
-    calm = components.failures[c] < failures
-    components.factored[c] = 1 if calm and components.cost[c] >= keep * (last - first) else 0
+    heavy, rests = components.cost[c] >= keep * (last - first), components.resting[c] != 0
+    kept = components.failures[c] < failures and (heavy or (rests and components.failures[c] == 0))
+    components.factored[c] = 1 if kept else 0
     components.factorings[c] += 1
     for j in range(first, last):
         begin, end = nodes.column[j], nodes.column[j + 1]
@@ -416,7 +415,7 @@ def move(i, g, frames, solver_frames):
     for c in range(6):
         solver_frames.displacement[i, c] += g[c]
     solver_frames.last_turn[i] = g[3], g[4], g[5]
-    frames.q[i] = normalised(rotated_world_axes(frames.q[i], (g[3], g[4], g[5])))
+    frames.q[i] = moved_frame(frames.q[i], (g[3], g[4], g[5]))
 
 
 @kernel

@@ -67,7 +67,6 @@ class JacobianRows(Record):
 class PointWork(Record):
     """Work values of the solver for each contact point in a substep, P rows and room for more."""
 
-    arms = Field(np.float64, 6, unit="m", doc="arms of the surfaces at the start of the substep")
     gap = Field(np.float64, unit="m", doc="gap C - C* now")
     start_gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
     target_gap = Field(np.float64, unit="m", doc="C*")
@@ -107,28 +106,31 @@ def clear_accumulated(e, elements: Elements, jacobian_rows: JacobianRows, joints
 
 
 @steady
-def accumulate_step(e, elements, t):
+def accumulate_force(e, elements, t):
     """Accumulate the force of a part t of a Newton step, whose displacement is that of the part.
 
     A whole step leaves f - K d, whatever was before; t of it leaves (1 - t) of what was before and t f - K d. By
     induction over the steps, the accumulated forces of all elements balance the momenta of the frames.
     """
-    f, k, m, old = elements.force[e], elements.stiffness[e], elements.displacement[e], elements.accumulated[e]
-    held = times((k[0], k[1], k[2], k[3], k[4], k[5]), (m[0], m[1], m[2]))
-    turned = times((k[6], k[7], k[8], k[9], k[10], k[11]), (m[3], m[4], m[5]))
-    left = 1.0 - t
-    elements.accumulated[e] = (
-        left * old[0] + t * f[0] - held[0],
-        left * old[1] + t * f[1] - held[1],
-        left * old[2] + t * f[2] - held[2],
-        left * old[3] + t * f[3] - turned[0],
-        left * old[4] + t * f[4] - turned[1],
-        left * old[5] + t * f[5] - turned[2],
-    )
+    f, k, m, old = elements.force[e], elements.stiffness[e], elements.displacement[e], elements.accumulated
+    held, left = times((k[0], k[1], k[2], k[3], k[4], k[5]), (m[0], m[1], m[2])), 1.0 - t
+    old[e, 0] = left * old[e, 0] + t * f[0] - held[0]
+    old[e, 1] = left * old[e, 1] + t * f[1] - held[1]
+    old[e, 2] = left * old[e, 2] + t * f[2] - held[2]
+
+
+@steady
+def accumulate_moment(e, elements, t):
+    """The same for the moment."""
+    f, k, m, old = elements.force[e], elements.stiffness[e], elements.displacement[e], elements.accumulated
+    turned, left = times((k[6], k[7], k[8], k[9], k[10], k[11]), (m[3], m[4], m[5])), 1.0 - t
+    old[e, 3] = left * old[e, 3] + t * f[3] - turned[0]
+    old[e, 4] = left * old[e, 4] + t * f[4] - turned[1]
+    old[e, 5] = left * old[e, 5] + t * f[5] - turned[2]
 
 
 @steady
 def accumulate_row_step(g, jacobian_rows, t):
-    """Accumulate the force of a Jacobian row, see `accumulate_step`."""
+    """Accumulate the force of a Jacobian row, see `accumulate_force`."""
     force, held = t * jacobian_rows.force[g], jacobian_rows.stiffness[g] * jacobian_rows.displacement[g]
     jacobian_rows.accumulated[g] = (1.0 - t) * jacobian_rows.accumulated[g] + force - held

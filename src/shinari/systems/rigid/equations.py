@@ -20,7 +20,7 @@ from shinari.systems.rigid.impacts import BodyImpacts
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.table import FIRST, SECOND
 from shinari.systems.rigid.joints.values import JointData
-from shinari.systems.rigid.line_search import check_point, clear_crossing, find_step_length, slope_at_ends
+from shinari.systems.rigid.line_search import check_point, find_step_length
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
     LIMITS,
@@ -33,7 +33,6 @@ from shinari.systems.rigid.newton import (
     mark_figure,
     restore_trial,
     set_failed,
-    start_component,
     start_solution,
     store_trial,
 )
@@ -41,9 +40,7 @@ from shinari.systems.rigid.points import (
     begin_point,
     classify_point,
     count_elements,
-    mark_limits,
     measure_failed_point,
-    measure_point,
     renew_limits,
     renew_point,
     start_point,
@@ -56,10 +53,9 @@ from shinari.systems.rigid.tendons.tendons import Tendons
 
 # Speed at which overlaps leave a resting heap, as a part of the speed that gravity gives in a step.
 CALM = 0.01
-# Relative tolerance of the limits of friction.
-CLOSE = 1e-2
 # A key in two halves, each of which a float64 holds exactly.
-HALF_KEY = 1 << 32
+HALF_BITS = 32
+HALF_KEY = 1 << HALF_BITS
 
 
 class BodyEquations:
@@ -116,7 +112,10 @@ class BodyEquations:
             self._graph, self._elements, self._points, self._work, frames, self.solver_frames, self.counts, self.flags,
             self._gravity, settings.substep,
         )  # fmt: skip
-        self.log = PointLog(self._points, self._work, self.counts, self.contacts.detection, self.flags)
+        self.log = PointLog(
+            self._points, self._work, self._elements, self.counts, self.contacts.detection, self.flags,
+            self._first_point,
+        )  # fmt: skip
 
     @property
     def _firsts(self) -> tuple[JointData, int, int]:
@@ -151,14 +150,17 @@ class BodyEquations:
         if not np.array_equal(free, self._free):
             self._free, self.flags.free_changed[0] = free, 1
 
-    def end(self) -> None:
-        """A step is over."""
-        self.log.update_positions(self._frames)
+    def record_end(self, p: Program) -> None:
+        """Record the end of a step."""
+        self.log.record_end(p, self._frames)
 
     def warm_start(self) -> np.ndarray:
         """Forces of the contact points for `set_warm_start`: both halves of each key, core point and force, (P, 8)."""
-        keys, rows = self.contacts.warm_start()
-        return np.concatenate([(keys // HALF_KEY)[:, None], (keys % HALF_KEY)[:, None], rows], axis=1)
+        keys, cores, forces = self.contacts.warm_start()
+        rows = np.empty((len(keys), 8))
+        rows[:, 0], rows[:, 1] = keys >> HALF_BITS, keys & (HALF_KEY - 1)
+        rows[:, 2:5], rows[:, 5:] = cores, forces
+        return rows
 
     def set_warm_start(self, warm_start: np.ndarray) -> None:
         """Set the forces of the contact points from `warm_start`."""
@@ -179,15 +181,16 @@ class BodyEquations:
         self.contacts.record_find(p)
         p.copy((self.contacts.detection.points, 0), (self.counts.points, 0))
 
-    def record_points(self, p: Program, slow: float) -> None:
-        """Start the substep at the contact points; `slow` is the speed below which nothing bounces [m/s]."""
+    def record_points(self, p: Program) -> None:
+        """Start the substep at the contact points."""
         counts, points, h = self.counts, self._points, self._settings.substep
         p.copy((self.contacts.detection.points, 0), (counts.points, 0))
         p.serial(count_elements, counts, self.flags, self._first_point)
         p.require(self._work, (counts.points, 0))
         p.require(self._elements, (counts.elements, 0))
-        scalars = *self._gravity, h, self._settings.depenetration_speed, slow
-        p.launch(start_point, points, self._work, self._frames, self.flags, *scalars, count=(counts.points, 0))
+        records = points, self._work, self._elements, self._frames, self.flags
+        scalars = self._first_point, *self._gravity, h, self._settings.depenetration_speed
+        p.launch(start_point, *records, *scalars, count=(counts.points, 0))
         self._record_clear(p)
 
     def _record_clear(self, p: Program) -> None:
@@ -218,7 +221,6 @@ class BodyEquations:
         counts, flags, graph, components = self.counts, self.flags, self._graph, self._graph.components
         every, each = (counts.points, 0), (counts.components, 0)
         h = self._settings.substep
-        p.launch(measure_point, points, work, elements, self._frames, self._curved, first, count=every)
         self.joints.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         self.tendons.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         graph.record_arrange(p, elements)
@@ -233,13 +235,12 @@ class BodyEquations:
             limits = simple, self._limits.light, self._limits.small
             p.launch(choose_solver, *records, *limits, self._slow, count=each)
             p.copy(0, (flags.first_of_step, 0))
-            records = points, work, elements, self._frames, components
+            records = points, work, elements, self._frames, self._curved, components
             p.launch(begin_point, *records, first, CALM * self._slow * h, count=every)
             if graph.may_sweep:
                 with p.when((flags.trying, 0)):
                     p.launch(store_trial, *self._node_records, count=(counts.nodes, 0))
             p.serial(start_solution, counts, flags)
-            p.launch(start_component, graph.components, count=each)
             with p.repeat(MOST_STEPS, until=(flags.done, 0)):
                 self._record_step(p)
             if graph.may_sweep:
@@ -280,17 +281,14 @@ class BodyEquations:
         components, nodes, joints = self._graph.components, self._graph.nodes, len(self.joints)
         every, each = (self.counts.points, 0), (self.counts.components, 0)
         self._direct.record_displacements(p, self.joints.values, h)
-        p.launch(clear_crossing, components, count=each)
         p.launch(check_point, points, work, elements, components, first, count=every)
-        lines = components, nodes, elements, jacobian_rows, frames, self.solver_frames
-        p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
-        p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
+        lines = components, nodes, elements, jacobian_rows, points, work, frames, self.solver_frames
+        p.launch(find_step_length, *lines, joints, first, h, count=each, grain=16)
         self._direct.record_step(p)
         p.launch(classify_point, points, work, elements, components, first, count=every)
         p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded or self.tendons.bounded else 0)
         p.launch(check_step, components, flags, joints + len(self.tendons), count=each)
-        with p.when((flags.renewing, 0)):
-            p.launch(mark_limits, points, work, elements, components, flags, first, CLOSE, count=every)
+        with p.when((flags.exceeding, 0)):
             p.launch(renew_limits, points, work, elements, components, first, count=every)
         if joints or len(self.tendons):
             with p.when((flags.reconsidering, 0)):

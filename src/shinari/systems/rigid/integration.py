@@ -16,15 +16,17 @@ import numpy as np
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import exponential, multiply, normalised, rotate, rotate_back
+from shinari.maths.quaternion import conjugate, exponential, multiply, rotate, rotate_back, rotation_rows
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
 from shinari.model.particles import Clock
 from shinari.systems.rigid.frames import Frames, KinematicFrames, Path, SolverFrames
 from shinari.systems.rigid.progress import ExternalImpulses, Flags, NonFinite
 
 MIDPOINTS = 12
-# Squares of the relative change in an iteration at which it ends, and at which it has converged.
-CLOSE, FOUND = 1e-28, 1e-12
+# Squares of the relative error of the momentum at which the Newton steps end, and at which they have converged.
+CLOSE, FOUND = 1e-26, 1e-12
+# Determinant below which the slope counts as singular, over that without a turn.
+SINGULAR = 0.1
 HALF = 0.5
 # Square of the sine of half an angle below which rotations are taken from series.
 NEAR = 0.01
@@ -34,12 +36,6 @@ NEAR = 0.01
 def vector(a, i):
     """Row i of an array (N, 3 or more)."""
     return a[i, 0], a[i, 1], a[i, 2]
-
-
-@steady
-def quaternion(a, i):
-    """Row i of an array (N, 4)."""
-    return a[i, 0], a[i, 1], a[i, 2], a[i, 3]
 
 
 @steady
@@ -129,28 +125,62 @@ def rotation_vector_between(q0, q1):
 
 
 @steady
-def midpoint_spin(q, moments, i, spin, h):
-    """Angular velocity of a free body at the midpoint of a substep; whether the iteration has converged.
-
-    It does not converge for rotations above a radian of a body with very different moments of inertia.
-    """
-    middle, found = spin, True
-    if not is_round(moments, i):
-        momentum = momentum_of(q, moments, i, spin)
-        for _ in range(MIDPOINTS):
-            last = middle
-            middle = spin_of(rotated_world_axes(q, scale(last, HALF * h)), moments, i, momentum)
-            change, size = sub(middle, last), dot(middle, middle)
-            found = dot(change, change) <= FOUND * size
-            if dot(change, change) <= CLOSE * size:
-                break
-    return middle, found
+def restored(q):
+    """A quaternion that differs from length one by rounding, brought back to it: a Newton step of 1 / |q|."""
+    s = 1.5 - HALF * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return s * q[0], s * q[1], s * q[2], s * q[3]
 
 
 @steady
-def mean_spin(q, moments, i, spin, h):
-    """Mean angular velocity of a free body in a substep."""
-    return midpoint_spin(q, moments, i, spin, h)[0]
+def moved_frame(q, v):
+    """The unit quaternion q after the rotation vector v in world axes."""
+    return restored(rotated_world_axes(q, v))
+
+
+@steady
+def half_turn(moments, i, spin, h):
+    """Half of the rotation of a free body in a substep, in its axes at the start; whether it was found.
+
+    With W at the midpoint the body sees the momentum S = exp(-v) L, v = h W / 2, so that W is the zero of
+    F(W) = S - I W. Newton steps take the slope of F to the second order of v,
+
+        -(I - h / 2 [S]x (1 - [v]x / 2)) = -(I - [a]x + (v a^T - (a . v) 1) / 2),    a = h / 2 S
+
+    A plain iteration does not converge where the largest moment of inertia over the least times the turn is large.
+    """
+    x, y, z = moments[i]
+    momentum, step = (x * spin[0], y * spin[1], z * spin[2]), HALF * h
+    half, size, found, middle = (1.0, 0.0, 0.0, 0.0), dot(momentum, momentum), False, spin
+    for _ in range(MIDPOINTS):
+        half = rotation_by(scale(middle, step))
+        seen = rotate_back(half, momentum)
+        error = seen[0] - x * middle[0], seen[1] - y * middle[1], seen[2] - z * middle[2]
+        square = dot(error, error)
+        found = square <= FOUND * size
+        if square <= CLOSE * size:
+            break
+        a, v = scale(seen, step), scale(middle, HALF * step)
+        along = dot(a, v)
+        first = x + v[0] * a[0] - along, a[2] + v[0] * a[1], v[0] * a[2] - a[1]
+        second = v[1] * a[0] - a[2], y + v[1] * a[1] - along, a[0] + v[1] * a[2]
+        third = a[1] + v[2] * a[0], v[2] * a[1] - a[0], z + v[2] * a[2] - along
+        across = cross(second, third)
+        determinant = dot(first, across)
+        # of a turn that no substep resolves there may be no such W
+        s = 1.0 / determinant if determinant > SINGULAR * x * y * z else 0.0
+        change = add(scale(across, error[0]), scale(cross(third, first), error[1]))
+        middle = add(middle, scale(add(change, scale(cross(first, second), error[2])), s))
+    return half, found
+
+
+@steady
+def free_rotation(q, moments, i, spin, h):
+    """Quaternion of a free body at the end of a substep, and whether its rotation was found."""
+    if is_round(moments, i):
+        return moved_frame(q, scale(spin, h)), True
+    half, found = half_turn(moments, i, rotate_back(q, spin), h)
+    c, s = 2.0 * half[0] * half[0] - 1.0, 2.0 * half[0]
+    return restored(multiply(q, (c, s * half[1], s * half[2], s * half[3]))), found
 
 
 @steady
@@ -160,7 +190,7 @@ def turned_by_moment(frames, b, before, moment, h):
     The rotation adds exactly the impulse of the moments to the angular momentum, relative to the pose of free motion.
     """
     start = frames.q0[b]
-    free = normalised(rotated_world_axes(start, scale(mean_spin(start, frames.moments, b, frames.w[b], h), h)))
+    free = free_rotation(start, frames.moments, b, frames.w[b], h)[0]
     rotation = rotation_vector_between(free, before)
     return rotated_world_axes(free, add(rotation, scale(spin_of(free, frames.moments, b, moment), h)))
 
@@ -172,8 +202,7 @@ def free_motion(q, moments, i, spin, h):
     The momentum is constant; where the midpoint iteration has not converged, it is reduced so that the energy does not
     grow.
     """
-    middle, found = midpoint_spin(q, moments, i, spin, h)
-    free = normalised(rotated_world_axes(q, scale(middle, h)))
+    free, found = free_rotation(q, moments, i, spin, h)
     momentum = momentum_of(q, moments, i, spin)
     if not found:
         before, after = dot(spin, momentum), dot(spin_of(free, moments, i, momentum), momentum)
@@ -182,22 +211,22 @@ def free_motion(q, moments, i, spin, h):
 
 
 @steady
+def in_world_axes(q, diagonal):
+    """A symmetric matrix in world axes, xx yy zz yz zx xy, that is diagonal in the axes of a frame."""
+    a, b, c = diagonal
+    if a == b and b == c:
+        return a, a, a, 0.0, 0.0, 0.0
+    u, v, w = rotation_rows(q)
+    au, av, aw = (a * u[0], b * u[1], c * u[2]), (a * v[0], b * v[1], c * v[2]), (a * w[0], b * w[1], c * w[2])
+    return dot(au, u), dot(av, v), dot(aw, w), dot(av, w), dot(aw, u), dot(au, v)
+
+
+@steady
 def write_inverse_inertia(inverse_inertia, inverse_mass, moments, q, i):
     """Inverse inertia in world axes, R diag(1 / moments) R^T."""
-    if inverse_mass[i] > 0.0 and is_round(moments, i):
-        a = 1.0 / moments[i, 0]
-        inverse_inertia[i, 0], inverse_inertia[i, 1], inverse_inertia[i, 2] = a, a, a
-        inverse_inertia[i, 3], inverse_inertia[i, 4], inverse_inertia[i, 5] = 0.0, 0.0, 0.0
-    elif inverse_mass[i] > 0.0:
-        a, b, c = 1.0 / moments[i, 0], 1.0 / moments[i, 1], 1.0 / moments[i, 2]
-        here = quaternion(q, i)
-        x, y, z = rotate(here, (1.0, 0.0, 0.0)), rotate(here, (0.0, 1.0, 0.0)), rotate(here, (0.0, 0.0, 1.0))
-        inverse_inertia[i, 0] = a * x[0] * x[0] + b * y[0] * y[0] + c * z[0] * z[0]
-        inverse_inertia[i, 1] = a * x[1] * x[1] + b * y[1] * y[1] + c * z[1] * z[1]
-        inverse_inertia[i, 2] = a * x[2] * x[2] + b * y[2] * y[2] + c * z[2] * z[2]
-        inverse_inertia[i, 3] = a * x[1] * x[2] + b * y[1] * y[2] + c * z[1] * z[2]
-        inverse_inertia[i, 4] = a * x[2] * x[0] + b * y[2] * y[0] + c * z[2] * z[0]
-        inverse_inertia[i, 5] = a * x[0] * x[1] + b * y[0] * y[1] + c * z[0] * z[1]
+    if inverse_mass[i] > 0.0:
+        inertia = moments[i]
+        inverse_inertia[i] = in_world_axes(q[i], (1.0 / inertia[0], 1.0 / inertia[1], 1.0 / inertia[2]))
 
 
 @steady
@@ -211,8 +240,9 @@ def velocities_after(frames, solver_frames, i, h):
     """Velocity and angular velocity of a body from its poses at both ends of the substep."""
     speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
     after, free, momentum = frames.q[i], solver_frames.free_q[i], solver_frames.momentum[i]
-    rotation = scale(rotation_vector_between(free, after), 1.0 / h)
-    momentum = add(momentum, momentum_of(free, frames.moments, i, rotation))
+    rotation, moments = logarithm(multiply(conjugate(free), after)), scale(frames.moments[i], 1.0 / h)
+    gain = rotation[0] * moments[0], rotation[1] * moments[1], rotation[2] * moments[2]
+    momentum = add(momentum, rotate(free, gain))
     return speed, spin_of(after, frames.moments, i, momentum)
 
 
@@ -226,6 +256,13 @@ def start_substep(i, frames: Frames, solver_frames: SolverFrames, flags: Flags):
         flags.finite[0] = 0
 
 
+@steady
+def store_prediction(i, frames, solver_frames):
+    """Store the predicted velocities, and clear the displacement of the solution."""
+    solver_frames.displacement[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    solver_frames.free_v[i], solver_frames.free_w[i] = frames.v[i], frames.w[i]
+
+
 @kernel(fastmath=STEADY)
 def predict_body(
     i, frames: Frames, solver_frames: SolverFrames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
@@ -237,6 +274,7 @@ def predict_body(
     if frames.asleep[i]:
         # if it is woken within the substep
         solver_frames.free_q[i], solver_frames.momentum[i] = frames.q[i], (0.0, 0.0, 0.0)
+        store_prediction(i, frames, solver_frames)
         return
     free, v, spin = frames.inverse_mass[i] > 0.0, frames.v[i], frames.w[i]
     if free:
@@ -247,8 +285,9 @@ def predict_body(
         frames.q[i], solver_frames.momentum[i] = free_motion(frames.q[i], frames.moments, i, spin, h)
         solver_frames.free_q[i] = frames.q[i]
     else:
-        frames.q[i] = normalised(rotated_world_axes(frames.q[i], scale(spin, h)))
+        frames.q[i] = moved_frame(frames.q[i], scale(spin, h))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
+    store_prediction(i, frames, solver_frames)
 
 
 @kernel(fastmath=STEADY)
@@ -264,21 +303,17 @@ def expect_kinematic_frame(d, kinematic: KinematicFrames, path: Path, frames: Fr
 
 
 @kernel(fastmath=STEADY)
-def set_kinematic_frame(d, kinematic: KinematicFrames, path: Path, frames: Frames, clock: Clock, h: np.float64):
+def set_kinematic_frame(
+    d, kinematic: KinematicFrames, path: Path, frames: Frames, solver_frames: SolverFrames, clock: Clock, h: np.float64
+):
     """Set a kinematic frame to its pose at the end of the substep, with the velocities of that displacement."""
     i, at = kinematic.frame[d], clock.substep[0] * len(kinematic) + d
     frames.x[i], frames.q[i] = path.x[at], path.q[at]
     frames.v[i] = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
     spin = frames.w[i]
-    free = normalised(rotated_world_axes(frames.q0[i], scale(spin, h)))
+    free = moved_frame(frames.q0[i], scale(spin, h))
     frames.w[i] = add(spin, scale(rotation_vector_between(free, frames.q[i]), 1.0 / h))
-
-
-@kernel(fastmath=STEADY)
-def store_predicted_velocity(i, frames: Frames, solver_frames: SolverFrames):
-    """Store the predicted velocities and clear the displacement of the solution."""
-    solver_frames.displacement[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    solver_frames.free_v[i], solver_frames.free_w[i] = frames.v[i], frames.w[i]
+    store_prediction(i, frames, solver_frames)
 
 
 @kernel

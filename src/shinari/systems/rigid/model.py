@@ -136,10 +136,19 @@ class RigidModel(SystemModel):
                 frames.moments[i] = body.moments
         return frames
 
+    @cached_property
+    def _shifted(self) -> np.ndarray:
+        """Bodies whose frames are not those in which they were described."""
+        return np.flatnonzero((self._axes != (1.0, 0.0, 0.0, 0.0)).any(axis=1) | self._local_centres.any(axis=1))
+
     def published(self, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Poses of the bodies as described, from those of their frames, (B, 3) and (B, 4)."""
-        rotations = np.stack(multiply(tuple(q.T), conjugate(tuple(self._axes.T))), axis=1)
-        return x - np.stack(rotate(tuple(rotations.T), tuple(self._local_centres.T)), axis=1), rotations
+        x, q, i = x.copy(), q.copy(), self._shifted
+        if len(i):
+            rotations = multiply(tuple(q[i].T), conjugate(tuple(self._axes[i].T)))
+            q[i] = np.stack(rotations, axis=1)
+            x[i] -= np.stack(rotate(rotations, tuple(self._local_centres[i].T)), axis=1)
+        return x, q
 
     def centres(self, state: State) -> np.ndarray:
         """Centres of mass [m], (B, 3)."""

@@ -17,7 +17,13 @@ from shinari.systems.rigid.components import (
     may_be_direct,
     motion_of,
 )
-from shinari.systems.rigid.elements import Elements, JacobianRows, accumulate_row_step, accumulate_step
+from shinari.systems.rigid.elements import (
+    Elements,
+    JacobianRows,
+    accumulate_force,
+    accumulate_moment,
+    accumulate_row_step,
+)
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.joint_trees import TreeMembers
 from shinari.systems.rigid.progress import Counts, Flags
@@ -79,7 +85,7 @@ def choose_solver(
     c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags,
     simple: float, light: float, small: float, slow: float
 ):  # fmt: skip
-    """Decide whether a component is solved directly or by sweeps in a substep.
+    """Decide whether a component is solved directly or by sweeps in a substep; a directly solved one is pending.
 
     At rest one factor serves for a whole step; in motion every Newton step would need another. A light component that
     was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. One with very different
@@ -109,7 +115,9 @@ def choose_solver(
         direct = calm or trial
     elif direct and components.figure[c] != 0:
         direct = trial = again
+    components.resting[c] = 1 if motion.calm else 0
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
+    components.solution[c] = PENDING if direct else SOLVED
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and swept) else 0
     if components.trial[c] != 0:
@@ -119,17 +127,11 @@ def choose_solver(
 
 
 @kernel
-def start_component(c, components: Components):
-    """Mark a directly solved component as pending."""
-    components.solution[c] = components.direct[c]
-
-
-@kernel
 def conclude_step(_, counts: Counts, flags: Flags, bounded: np.int64):
     """Count the Newton step, and clear the decisions about the next one."""
     counts.renewals[0] += flags.renewed[0]
     counts.steps[0] += 1
-    flags.renewing[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0
+    flags.renewing[0], flags.exceeding[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0, 0
     flags.reconsidering[0], flags.renewed[0], flags.done[0] = bounded, 0, 1
 
 
@@ -140,20 +142,26 @@ def accumulate(e, elements: Elements, jacobian_rows: JacobianRows, components: C
     if c < 0 or components.solution[c] == SOLVED:
         return
     if e < joints:
-        accumulate_step(e, elements, components.part[c])
+        accumulate_force(e, elements, components.part[c])
+        accumulate_moment(e, elements, components.part[c])
     else:
         accumulate_row_step(e - joints, jacobian_rows, components.part[c])
 
 
 @kernel
 def check_step(c, components: Components, flags: Flags, joints: np.int64):
-    """Mark a component unsettled after a partial step, or after a step that rotated a jointed body by more than FAR."""
+    """Mark a component unsettled after a partial step, or after a step that rotated a jointed body by more than FAR.
+
+    One whose points keep their states, but not the limits of their friction, has these renewed.
+    """
     if components.solution[c] != SOLVED:
         if components.largest_rotation_squared[c] == np.inf or (
             joints > 0 and components.largest_rotation_squared[c] > FAR
         ):
             components.solution[c] = UNSETTLED
-        if components.solution[c] == UNSETTLED:
+        if components.solution[c] == PENDING and components.exceeding[c] != 0 and flags.renewing[0] != 0:
+            components.solution[c], flags.exceeding[0] = RENEWED, 1
+        if components.solution[c] >= UNSETTLED:
             flags.reconsidering[0] = 1
 
 

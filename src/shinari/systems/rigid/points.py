@@ -27,6 +27,7 @@ from shinari.collision.law import (
     RESTITUTION,
     ROLLING,
     SLIDING,
+    SLOW_SUBSTEPS,
     TORSION,
     bounce_distance,
     friction_coefficient,
@@ -35,20 +36,30 @@ from shinari.collision.law import (
     regularised_force,
     regularised_stiffness,
     tangential,
+    unbounded_friction,
 )
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.symmetric import isotropic, outer, plus
-from shinari.maths.vec3 import add, cross, dot, scale, sub
-from shinari.systems.rigid.components import PENDING, RENEWED, SOLVED, UNSETTLED, Components, has_failed
+from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
+from shinari.systems.rigid.components import RENEWED, SOLVED, UNSETTLED, Components, has_failed
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.elements import POINT_STIFFNESS, Curved, Elements, PointWork, accumulate_step
+from shinari.systems.rigid.elements import (
+    POINT_STIFFNESS,
+    Curved,
+    Elements,
+    PointWork,
+    accumulate_force,
+    accumulate_moment,
+)
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
 
+# Relative tolerance of the limits of friction.
+CLOSE = 1e-2
 # Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
 STRAIGHT = 0.9999
 
@@ -92,14 +103,18 @@ def surface_points(p, points, frames):
 
 @kernel(fastmath=STEADY)
 def start_point(
-    p, points: Points, work: PointWork, frames: Frames, flags: Flags, gx: np.float64, gy: np.float64,
-    gz: np.float64, h: np.float64, escape: np.float64, slow: np.float64
+    p, points: Points, work: PointWork, elements: Elements, frames: Frames, flags: Flags, first_point: np.int64,
+    gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64, escape: np.float64
 ):  # fmt: skip
-    """Begin a substep at its start pose: arms and target gap; (gx, gy, gz) is gravity."""
+    """Begin a substep at its start pose: frames and arms of the element, target gap; (gx, gy, gz) is gravity.
+
+    The arms stay: opposite forces at one point of the start have no total moment.
+    """
     a, b = points.frames[p]
     n, law, last = points.normal[p], points.law[p], points.force[p]
     ra, rb, gap = surface_points(p, points, frames)
-    work.arms[p] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
+    elements.frames[first_point + p] = a, b
+    elements.arms[first_point + p] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
     weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
     work.stiffness[p] = POINT_STIFFNESS / (h * h * weight) if weight > 0.0 else 0.0
     relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
@@ -111,7 +126,7 @@ def start_point(
     if law[COMPLIANCE] == 0.0 and gap < 0.0:
         target = gap + recovery(-RECOVERY * gap, escape * h)
     approach, bounce_offset, rebound = 0.0, 0.0, 0.0
-    if law[RESTITUTION] > 0.0 and speed < -slow:
+    if law[RESTITUTION] > 0.0 and speed < -SLOW_SUBSTEPS * h * norm((gx, gy, gz)):
         # the velocity at the end of the prediction: with it a perfect bounce returns along the path of the approach
         fall = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
         pull = fall * dot(n, (gx, gy, gz))
@@ -131,14 +146,6 @@ def start_point(
 
 
 @kernel(fastmath=STEADY)
-def measure_point(
-    p, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved, first_point: np.int64
-):
-    """Measure gap and slip at the predicted pose, and write frames and arms of the element."""
-    measure(p, points, work, elements, frames, curved, first_point)
-
-
-@kernel(fastmath=STEADY)
 def measure_failed_point(
     p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames, curved: Curved,
     first_point: np.int64
@@ -152,12 +159,11 @@ def measure_failed_point(
 def measure(p, points, work, elements, frames, curved, first_point):
     """Measure gap and slip of a point."""
     a, b = points.frames[p]
-    n, radius, law = points.normal[p], points.radius[p], points.law[p]
+    n, radius = points.normal[p], points.radius[p]
     qa, qb, qa0, qb0 = frames.q[a], frames.q[b], frames.q0[a], frames.q0[b]
     ra, rb, gap = surface_points(p, points, frames)
     gap -= work.target_gap[p]
-    arms = work.arms[p]
-    old_a, old_b = halves(arms)
+    old_a, old_b = halves(elements.arms[first_point + p])
     # the same material points after the rotation
     new_a = ra if radius[0] == 0.0 else rotate(qa, rotate_back(qa0, old_a))
     new_b = rb if radius[1] == 0.0 else rotate(qb, rotate_back(qb0, old_b))
@@ -166,7 +172,7 @@ def measure(p, points, work, elements, frames, curved, first_point):
     slip = sub(slip_a, slip_b)
     work.slip[p] = tangential(slip, n)
     rolls_a, rolls_b = curved.curved[points.collision_shapes[p, 0]], curved.curved[points.collision_shapes[p, 1]]
-    if rolls_a or rolls_b or law[ROLLING] > 0.0 or law[TORSION] > 0.0:
+    if rolls_a or rolls_b or resists_rotation(p, points):
         rotation_a, rotation_b = rotation_vector_between(qa0, qa), rotation_vector_between(qb0, qb)
         # a round side without a core rolls under its contact point, which stays in place
         if rolls_a:
@@ -175,9 +181,12 @@ def measure(p, points, work, elements, frames, curved, first_point):
             gap -= dot(n, sub(add(old_b, cross(rotation_b, old_b)), rb))
         work.rotation[p] = sub(rotation_a, rotation_b)
     work.gap[p], work.status[p] = gap, APART
-    elements.frames[first_point + p] = a, b
-    # the arms at the start of the substep: opposite forces at one point in space then have no total moment
-    elements.arms[first_point + p] = arms
+
+
+@steady
+def resists_rotation(p, points):
+    """Whether a point has moments against rolling or spinning."""
+    return points.law[p, ROLLING] > 0.0 or points.law[p, TORSION] > 0.0
 
 
 @steady
@@ -189,15 +198,17 @@ def is_frozen(p, points, frames):
 
 @kernel(fastmath=STEADY)
 def begin_point(
-    p, points: Points, work: PointWork, elements: Elements, frames: Frames, components: Components,
+    p, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved, components: Components,
     first_point: np.int64, most: np.float64
 ):  # fmt: skip
-    """Classify a point for the first time in a solution, and write its force and stiffness; sweeps need neither.
+    """Measure gap and slip at the predicted pose, and classify a point for the first time in a solution.
 
+    Force and stiffness are written; sweeps need neither.
     The overlap of a point in a resting heap leaves by at most a small displacement, so that the heap rests on.
     """
     e = first_point + p
     component = elements.component[e]
+    measure(p, points, work, elements, frames, curved, first_point)
     if is_frozen(p, points, frames):
         clear_point(e, elements)
         return
@@ -229,13 +240,30 @@ def classify_point(
     if component < 0 or components.solution[component] == SOLVED:
         return
     old, direction = work.status[p], work.sliding_direction[p]
-    accumulate_step(e, elements, components.part[component])
+    accumulate_force(e, elements, components.part[component])
+    if resists_rotation(p, points):
+        accumulate_moment(e, elements, components.part[component])
     advance_point(p, e, points, work, elements)
     classify_point_contact(p, e, points, work, elements)
+    if exceeds_limit(p, points, work):
+        components.exceeding[component] = 1
     rubs = work.friction_coefficient[p] * work.limit[p] > 0.0
     bent = rubs and work.status[p] == SLIDING and dot(direction, work.sliding_direction[p]) < STRAIGHT
     if work.status[p] != old or bent:
         components.solution[component] = UNSETTLED
+
+
+@steady
+def exceeds_limit(p, points, work):
+    """Whether the limit of friction of a point is not that of its normal force."""
+    coefficient = work.friction_coefficient[p]
+    if work.status[p] == APART or coefficient == 0.0:
+        return False
+    n, f = points.normal[p], work.force[p]
+    normal = dot(n, f)
+    across, most = sub(f, scale(n, normal)), coefficient * normal * (1.0 + CLOSE)
+    slides = work.status[p] == SLIDING and abs(normal - work.limit[p]) > CLOSE * normal
+    return slides or dot(across, across) > most * most
 
 
 @steady
@@ -255,7 +283,8 @@ def classify_point_contact(p, e, points, work, elements):
     n, k = points.normal[p], work.stiffness[p]
     stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
     most = work.friction_coefficient[p] * work.limit[p]
-    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, work.last_force[p], most)
+    slip, last = work.slip[p], work.last_force[p]
+    status, normal, hold = regularised_force(work.gap[p], slip, n, k, stiffness, last, most)
     total = add(scale(n, normal), hold)
     work.status[p], work.force[p] = status, total
     if status == APART:
@@ -263,6 +292,7 @@ def classify_point_contact(p, e, points, work, elements):
         return
     across, along = GRIP * k, (0.0, 0.0, 0.0)
     if status == SLIDING:
+        size = norm(unbounded_friction(slip, n, k, last))
         across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
     work.sliding_direction[p] = along
     write_point(e, n, stiffness, across, along, total, elements)
@@ -295,8 +325,8 @@ def write_point(e, n, stiff, across, along, total, elements):
 @steady
 def resist(p, e, n, k, points, work, elements):
     """Add moments against rolling and against spinning about the normal, both bounded by the normal force."""
-    rolling, torsional = points.law[p, ROLLING], points.law[p, TORSION]
-    if rolling > 0.0 or torsional > 0.0:
+    if resists_rotation(p, points):
+        rolling, torsional = points.law[p, ROLLING], points.law[p, TORSION]
         rotation, bound = work.rotation[p], work.limit[p]
         about = dot(n, rotation)
         rolled = sub(rotation, scale(n, about))
@@ -338,23 +368,6 @@ def store_force(
         points.force[p] = force if components.solution[component] == SOLVED else (0.0, 0.0, 0.0)
         applied = elements.accumulated[first_point + p]
         work.force[p] = applied[0], applied[1], applied[2]
-
-
-@kernel(fastmath=STEADY)
-def mark_limits(p, points: Points, work: PointWork, elements: Elements, components: Components, flags: Flags,
-                first_point: np.int64, close: np.float64):  # fmt: skip
-    """Mark the component, whose points keep their states, when a limit of friction has to be renewed."""
-    component = elements.component[first_point + p]
-    if component < 0 or work.status[p] == APART or work.friction_coefficient[p] == 0.0:
-        return
-    if components.solution[component] != PENDING and components.solution[component] != RENEWED:
-        return
-    n, f = points.normal[p], work.force[p]
-    normal = dot(n, f)
-    across = sub(f, scale(n, normal))
-    over = math.sqrt(dot(across, across)) > work.friction_coefficient[p] * normal * (1.0 + close)
-    if over or (work.status[p] == SLIDING and abs(normal - work.limit[p]) > close * normal):
-        components.solution[component], flags.reconsidering[0] = RENEWED, 1
 
 
 @kernel(fastmath=STEADY)

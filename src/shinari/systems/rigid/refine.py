@@ -31,7 +31,8 @@ from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.progress import Flags
 
-# Products of blocks per body above which a factor is kept, and failures in a step after which it is not.
+# Products of blocks per body above which a factor is kept whatever the component does, and failures in a step after
+# which it is not. At rest that of a lighter one is kept as well, until it fails: elements are then not added either.
 KEEP, FAILURES = 12.0, 2
 # Cost of one iteration, in products of blocks per body.
 ITERATION = 6.0
@@ -121,7 +122,9 @@ def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, 
         )
         ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
         f = symmetric_row_times(elements.stiffness, e, 0, (m[0], m[1], m[2]))
-        t = symmetric_row_times(elements.stiffness, e, 6, (m[3], m[4], m[5]))
+        t = (0.0, 0.0, 0.0)
+        if elements.stiffness[e, 6] + elements.stiffness[e, 7] + elements.stiffness[e, 8] > 0.0:
+            t = symmetric_row_times(elements.stiffness, e, 6, (m[3], m[4], m[5]))
         if i >= 0:
             add_force_to(y, i, f, t, ra, 1.0)
         if j >= 0:
@@ -182,7 +185,11 @@ def solve_again(
     c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, jacobian_rows: JacobianRows,
     values: JointValues, frames: Frames, solver_frames: SolverFrames, flags: Flags, h: np.float64
 ):  # fmt: skip
-    """Solve for the displacements of a component with an earlier factor, or request a new factor."""
+    """Solve for the displacements of a component with an earlier factor, or request a new factor.
+
+    What points mark in a Newton step is cleared.
+    """
+    components.crossing[c] = components.exceeding[c] = 0
     if components.solution[c] == SOLVED:
         return
     if components.factored[c] == 0:
@@ -199,7 +206,7 @@ def solve_again(
     for j in range(first, last):
         d[j] = z[j]
     slope = inner(c, components, r, z)
-    most = int(components.cost[c] / (ITERATION * (last - first)))
+    most = max(int(components.cost[c] / (ITERATION * (last - first))), 1)
     for k in range(most):
         components.iterations[c] += 1
         matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2, d, y)

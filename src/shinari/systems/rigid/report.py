@@ -8,7 +8,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import add, scale
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.elements import PointWork
+from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.progress import Counts, Flags
 
@@ -50,10 +50,10 @@ def start_run(_, log: Log, counts: Counts, flags: Flags):
 
 
 @kernel(fastmath=STEADY)
-def write_point(p, points: Points, work: PointWork, log: Log, frames: Frames, counts: Counts):
+def write_point(p, points: Points, elements: Elements, log: Log, frames: Frames, counts: Counts, first_point: np.int64):
     """Write a point of a new run."""
     k = counts.log_start[0] + p
-    arms = work.arms[p]
+    arms = elements.arms[first_point + p]
     log.key[k], log.frames[k], log.normal[k] = points.key[p], points.frames[p], points.normal[p]
     log.position[k] = add(frames.x[points.frames[p, 0]], (arms[0], arms[1], arms[2]))
     log.impulse[k] = 0.0, 0.0, 0.0
@@ -66,11 +66,26 @@ def add_impulse(p, work: PointWork, log: Log, counts: Counts, h: np.float64):
     log.impulse[k] = add(log.impulse[k], scale(work.force[p], h))
 
 
+@kernel(fastmath=STEADY)
+def update_entry(
+    p, points: Points, elements: Elements, log: Log, frames: Frames, counts: Counts, first_point: np.int64
+):
+    """Update position and normal of a point of the last substep."""
+    k, arms = counts.log_start[0] + p, elements.arms[first_point + p]
+    if k < counts.logged[0]:
+        log.position[k] = add(frames.x[log.frames[k, 0]], (arms[0], arms[1], arms[2]))
+        log.normal[k] = points.normal[p]
+
+
 class PointLog:
     """Impulses of the points of contact in a step."""
 
-    def __init__(self, points: Points, work: PointWork, counts: Counts, detection: Detection, flags: Flags) -> None:
+    def __init__(
+        self, points: Points, work: PointWork, elements: Elements, counts: Counts, detection: Detection, flags: Flags,
+        first_point: int,
+    ) -> None:  # fmt: skip
         self._points, self._work, self._counts, self._flags = points, work, counts, flags
+        self._elements, self._first_point = elements, first_point
         self._detection = detection
         self._log = Log.zeros(0)
 
@@ -86,16 +101,14 @@ class PointLog:
         with p.when((flags.other_points, 0)):
             p.require(log, (counts.log_needed, 0))
             p.serial(start_run, log, counts, flags)
-            p.launch(write_point, points, self._work, log, frames, counts, count=count)
+            p.launch(write_point, points, self._elements, log, frames, counts, self._first_point, count=count)
         p.launch(add_impulse, self._work, log, counts, h, count=count)
 
-    def update_positions(self, frames: Frames) -> None:
-        """Update position and normal of the points of the last substep."""
-        first, end = self._counts.log_start[0], self._counts.logged[0]
-        if self._flags.logging[0]:
-            at = self._log.frames[first:end, 0]
-            self._log.position[first:end] = frames.x[at] + self._work.arms[: end - first, :3]
-            self._log.normal[first:end] = self._points.normal[: end - first]
+    def record_end(self, p: Program, frames: Frames) -> None:
+        """Update the points of the last substep as the step ends."""
+        records = self._points, self._elements, self._log, frames, self._counts
+        with p.when((self._flags.logging, 0)):
+            p.launch(update_entry, *records, self._first_point, count=(self._counts.points, 0))
 
     def contacts(self, names: np.ndarray, dt: float) -> Contacts:
         """Contacts with a force, its mean over the step; `names` are those of the frames, (F,)."""

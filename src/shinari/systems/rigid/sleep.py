@@ -12,9 +12,12 @@ fell asleep.
 
 import numpy as np
 
-from shinari.compute import Program, kernel
+from shinari.compute import Field, Program, Record, kernel
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.vec3 import dot
 from shinari.systems.rigid.components import Edges
+from shinari.systems.rigid.contact.margins import FrameMargins
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import find_roots
@@ -32,6 +35,30 @@ WAIT = 0.5
 def asleep(idle: np.ndarray) -> np.ndarray:
     """Whether each body sleeps, (B,), by its idle time [s]."""
     return idle >= WAIT
+
+
+class IdleTimes(Record):
+    """Idle times of the bodies, B rows."""
+
+    time = Field(np.float64, unit="s")
+    slow = Field(np.bool_, doc="whether it is slower than an idle body may be")
+
+
+@kernel(fastmath=STEADY)
+def measure_idleness(i, idle_times: IdleTimes, frames: Frames, margins: FrameMargins, flags: Flags, dt: np.float64):
+    """Decide whether a body is slow as a step ends; update its idle time where its island has no part in it."""
+    v, w, size, time = frames.v[i], frames.w[i], margins.size[i], idle_times.time[i]
+    most = SLOW * (size if size < np.inf else 1.0)
+    slow = dot(v, v) < most * most and dot(w, w) < SLOW_TURN * SLOW_TURN
+    idle_times.slow[i] = slow
+    if frames.asleep[i]:
+        idle_times.time[i] = time + dt
+        return
+    free = frames.inverse_mass[i] > 0.0
+    if time >= WAIT or (free and not slow):
+        idle_times.time[i] = 0.0
+    if free and slow:
+        flags.idling[0] = 1
 
 
 class Islands:

@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from shinari.collision.law import slow_approach
 from shinari.collision.report import Contacts
 from shinari.compute import Program
 from shinari.geometry.motion import pose_at
@@ -36,7 +35,6 @@ from shinari.systems.rigid.integration import (
     set_kinematic_frame,
     start_substep,
     store_predicted_pose,
-    store_predicted_velocity,
     update_inertia,
 )
 from shinari.systems.rigid.medium import drag_body, dragged
@@ -74,10 +72,12 @@ class RigidBodySystem(System):
         self.equations = BodyEquations(rigid, self.frames, model, state, settings)
         self._external = ExternalImpulses.zeros(1)
         self.equations.flags.finite[0] = 1
-        self._slow, self._dragged = slow_approach(self._gravity, settings.substep), dragged(rigid.bodies)
+        self._dragged = dragged(rigid.bodies)
         self._non_finite = NonFinite.zeros(1)
         self.equations.set_warm_start(state.system_arrays["bodies/contacts"])
-        self._size = self.equations.contacts.margins.size[: len(rigid.bodies)]
+        self._idle_times = sleep.IdleTimes(
+            time=state.system_arrays["bodies/idle"], slow=np.zeros(len(rigid.bodies), np.bool_)
+        )
         self._waking = sleep.Waking(
             self.equations.contacts.table, self.equations.joints, self.equations.tendons.links, self.frames,
             self.equations.counts, self.equations.flags,
@@ -136,7 +136,7 @@ class RigidBodySystem(System):
             self.equations.record_find(p)
             if self._settings.sleep:
                 self._waking.record_touched(p)
-            self.equations.record_points(p, self._slow)
+            self.equations.record_points(p)
 
     def record_predict(self, p: Program) -> None:
         """Predict the poses."""
@@ -147,9 +147,8 @@ class RigidBodySystem(System):
             # after rotors, motors and drag have read the velocities: the joints take most of it back
             self.equations.joints.record_take_returned(p, frames, solver_frames)
             p.launch(predict_body, frames, solver_frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
-            records = self._kinematic_frames, self._path, frames, self._clock
+            records = self._kinematic_frames, self._path, frames, solver_frames, self._clock
             p.launch(set_kinematic_frame, *records, h, count=len(self._kinematic_frames))
-            p.launch(store_predicted_velocity, frames, solver_frames, count=len(frames))
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Solve the joints and contacts of all bodies; a repeated solve needs external impulses since the last one."""
@@ -186,7 +185,7 @@ class RigidBodySystem(System):
             with p.when(contacts.left_path_cell):
                 p.copy(0, (flags.on_path, 0))
                 p.launch(restore_start_pose, frames, count=count)
-                equations.record_points(p, self._slow)
+                equations.record_points(p)
                 p.launch(restore_predicted_pose, frames, solver_frames, count=count)
             p.launch(restore_final_velocity, frames, solver_frames, count=count)
             with p.when(contacts.left_path_cell):
@@ -214,6 +213,16 @@ class RigidBodySystem(System):
         p.serial(find_non_finite, self.frames, self.equations.flags, self._non_finite, len(self._rigid.bodies))
         p.stop_if((self._non_finite.flag, 0))
 
+    def record_end(self, p: Program) -> None:
+        """A step is over."""
+        equations, flags = self.equations, self.equations.flags
+        if self._settings.sleep:
+            p.copy(0, (flags.idling, 0))
+            records = self._idle_times, self.frames, equations.contacts.margins, flags
+            p.launch(sleep.measure_idleness, *records, self._settings.dt, count=len(self._rigid.bodies))
+        with p.when((flags.awake, 0)):
+            equations.record_end(p)
+
     def contacts(self) -> Contacts:
         """Contacts of bodies with each other and with colliders that had a force in the last step."""
         return self.equations.log.contacts(self.frame_names, self._settings.dt)
@@ -227,7 +236,7 @@ class RigidBodySystem(System):
     def end(self) -> None:
         """Write the poses and velocities to the state."""
         count, frames, parts = len(self._rigid.bodies), self.frames, self._state.system_arrays
-        if self._settings.sleep:
+        if self._settings.sleep and self.equations.flags.idling[0]:
             self._update_idle_times()
         if not self.equations.flags.awake[0]:
             return
@@ -236,7 +245,6 @@ class RigidBodySystem(System):
         parts["bodies/contacts"] = self.equations.warm_start()
         parts["bodies/swept"][...] = self.equations.solver_frames.swept[:count]
         parts["bodies/returned"][...] = self.equations.solver_frames.returned[:count]
-        self.equations.end()
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
         for name, shown in self._shown.items():
@@ -252,7 +260,8 @@ class RigidBodySystem(System):
         if not self._settings.sleep:
             return
         count, frames, idle = len(self._rigid.bodies), self.frames, self._state.system_arrays["bodies/idle"]
-        idle[frames.v[:count].any(axis=1) | frames.w[:count].any(axis=1)] %= sleep.WAIT
+        down = np.flatnonzero(sleep.asleep(idle))
+        idle[down[frames.v[down].any(axis=1) | frames.w[down].any(axis=1)]] %= sleep.WAIT
         frames.asleep[:count] = sleep.asleep(idle)
         self.equations.set_free_frames((frames.inverse_mass > 0.0) & ~frames.asleep)
 
@@ -260,7 +269,8 @@ class RigidBodySystem(System):
         """Mark the frames that can move in this step. A step after one without such frames has nothing to do."""
         frames, flags, kinematic = self.frames, self.equations.flags, self._kinematic_frames.frame
         active = (frames.inverse_mass > 0.0) & ~frames.asleep
-        active |= frames.v.any(axis=1) | frames.w.any(axis=1)
+        others = np.flatnonzero(~active)
+        active[others] = frames.v[others].any(axis=1) | frames.w[others].any(axis=1)
         if len(kinematic):
             moving = np.zeros(len(kinematic), bool)
             for path, now in ((self._path.x, frames.x), (self._path.q, frames.q)):
@@ -274,26 +284,19 @@ class RigidBodySystem(System):
         self._was_active = active.any()
 
     def _update_idle_times(self) -> None:
-        """Update the idle times of bodies after a step, and stop those that fall asleep."""
-        count, frames, idle = len(self._rigid.bodies), self.frames, self._state.system_arrays["bodies/idle"]
-        idle[sleep.asleep(idle) & ~frames.asleep[:count]] = 0.0
-        v, w = frames.v[:count], frames.w[:count]
-        size = np.where(np.isfinite(self._size), self._size, 1.0)
-        slow = (v * v).sum(axis=1) < (sleep.SLOW * size) ** 2
-        slow &= (w * w).sum(axis=1) < sleep.SLOW_TURN**2
-        free, asleep = frames.inverse_mass > 0.0, frames.asleep
-        awake = free & ~asleep
-        if (slow & awake[:count]).any():
-            disturbed = np.where(free, frames.impulses.any(axis=1), frames.active)
-            disturbed[self.equations.motorised_frames] = True
-            pairs, holds = self.equations.connections()
-            roots = self._islands.roots(pairs)
-            sleep.update_idle_times(idle, slow, pairs, holds, roots, awake, disturbed, self._settings.dt)
-            down = sleep.asleep(idle) & awake[:count]
-            v[down], w[down] = 0.0, 0.0
-        else:
-            idle[awake[:count]] = 0.0
-        idle[asleep[:count]] += self._settings.dt
+        """Update the idle times of slow bodies after a step, by their islands, and stop those that fall asleep."""
+        count, frames, idle = len(self._rigid.bodies), self.frames, self._idle_times.time
+        v, w, free = frames.v[:count], frames.w[:count], frames.inverse_mass > 0.0
+        awake = free & ~frames.asleep
+        disturbed = np.where(free, frames.impulses.any(axis=1), frames.active)
+        disturbed[self.equations.motorised_frames] = True
+        pairs, holds = self.equations.connections()
+        roots = self._islands.roots(pairs)
+        sleep.update_idle_times(
+            idle, self._idle_times.slow, pairs, holds, roots, awake, disturbed, self._settings.dt
+        )  # fmt: skip
+        down = sleep.asleep(idle) & awake[:count]
+        v[down], w[down] = 0.0, 0.0
 
     def _read_user_state(self) -> None:
         """Read poses and velocities that the user has written; unchanged poses keep all of their digits."""
@@ -302,6 +305,8 @@ class RigidBodySystem(System):
         frames.v[:count], frames.w[:count] = parts[names.VELOCITIES], parts[names.SPINS]
         self.equations.solver_frames.swept[:count] = parts["bodies/swept"]
         self.equations.solver_frames.returned[:count] = parts["bodies/returned"]
+        if all(np.array_equal(parts[name], shown) for name, shown in self._shown.items()):
+            return
         moved = [(parts[name] != shown).any(axis=1) for name, shown in self._shown.items()]
         for i in np.flatnonzero(moved[0] | moved[1]):
             body, rotation = self._rigid.bodies[i], parts[names.ROTATIONS][i]

@@ -149,13 +149,13 @@ class BodyContacts:
         """Begin a step: pairs and points are found again, so that they depend on the state alone."""
         self._broad.begin()
 
-    def warm_start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Warm start of the next substep: keys (P,), and core points of a and forces (P, 6) of the last one."""
+    def warm_start(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Warm start of the next substep: keys (P,), core points of a and forces (P, 3) of the last one, as views."""
         table, n = self.table, self.table.count
-        return table.key[:n].copy(), np.concatenate([table.core[:n, :3], table.force[:n]], axis=1)
+        return table.key[:n], table.core[:n, :3], table.force[:n]
 
     def set_warm_start(self, keys: np.ndarray, rows: np.ndarray) -> None:
-        """Set the points of the last substep from `warm_start`."""
+        """Set the points of the last substep: keys (P,), core points of a and forces (P, 6)."""
         n, table = len(keys), self.table
         if n > len(table):
             table.grow(n)

@@ -11,12 +11,11 @@ from shinari.systems.rigid.joints.measures import (
     NO_TWIST,
     along_axes,
     anchor_offset,
-    axes_of,
     from_axes,
     in_axes,
-    joint_frame,
-    relative,
+    place_of,
     set_vector_at,
+    swing_cosine,
     swing_of,
     twist_of,
     vector_at,
@@ -27,7 +26,6 @@ from shinari.systems.rigid.joints.table import (
     DAMPING,
     DRY_FRICTION,
     FLAGS,
-    FRAME_B,
     FRICTION_ROW,
     HAS_ANGLE,
     HAS_AXIS,
@@ -55,7 +53,6 @@ from shinari.systems.rigid.joints.table import (
     NO_MOTOR,
     POINT_MASS,
     ROTOR,
-    SECOND,
     SLIDER,
     SPRING,
     SPRING_REST,
@@ -239,7 +236,7 @@ def act_on_ball(j, codes, numbers, values, axes, p, kt, after, first):
     moment, against = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     swing, y, z = swing_of(p)
     across = add(scale(axes[1], y), scale(axes[2], z))
-    cosine = math.cos(swing)
+    cosine, u, v = swing_cosine(p)
     set_vector_at(rows, j, ACROSS, across)
     if flags & HAS_SWING:
         f, s = limit(j, SWING, numbers, LEAST_SWING, values, kt, swing, after[2], first)
@@ -247,7 +244,7 @@ def act_on_ball(j, codes, numbers, values, axes, p, kt, after, first):
     if flags & HAS_TWIST:
         # the twist changes by (a + b) . phi / (1 + a . b), with the axes a and b: 1 along b, tan(swing / 2) sideways
         some = 1.0 + cosine > NO_TWIST
-        tangent = math.sin(swing) / (1.0 + cosine) if some else 0.0
+        tangent = math.sqrt(u * u + v * v) / (1.0 + cosine) if some else 0.0
         about = add(axes[0], add(scale(axes[1], tangent * z), scale(axes[2], -tangent * y)))
         k = kt * 0.5 * (1.0 + cosine)
         angle = nearest_turn(twist_of(p), values.angles[j])
@@ -266,11 +263,9 @@ def past_of(j, codes, numbers, wanted, gap, p, x0, q0, axes, h):
     nothing = (0.0, 0.0, 0.0)
     if not wanted:
         return nothing, nothing, 0.0
-    old, _, _ = anchor_offset(codes, numbers, j, x0, q0)
-    b = codes[j, SECOND]
-    old_axes = axes_of(joint_frame(numbers, j, FRAME_B, q0[b]))
+    old, _, _, old_axes, start = place_of(codes, numbers, j, x0, q0)
     displacement = sub(in_axes(axes, gap), in_axes(old_axes, old))
-    return displacement, logarithm(multiply(p, conjugate(relative(codes, numbers, j, q0)))), 1.0 / h
+    return displacement, logarithm(multiply(p, conjugate(start))), 1.0 / h
 
 
 @steady
@@ -301,12 +296,10 @@ def add_to_element(e, force, moment, k, r, elements):
 
 
 @steady
-def restrain_joint(j, joints, values, elements, frames, h, first, after):
+def restrain_joint(j, joints, values, elements, frames, place, h, first, after):
     """Add limits, motor and damping of a joint that is measured in the axes of the joint on b."""
     codes, numbers = joints.codes, joints.numbers
-    gap, _, _ = anchor_offset(codes, numbers, j, frames.x, frames.q)
-    axes = axes_of(joint_frame(numbers, j, FRAME_B, frames.q[codes[j, SECOND]]))
-    p = relative(codes, numbers, j, frames.q)
+    gap, _, _, axes, p = place
     k, kt = JOINT_STIFFNESS / (h * h) * numbers[j, POINT_MASS], JOINT_STIFFNESS / (h * h) * numbers[j, TURN_MASS]
     wanted = codes[j, FLAGS] & HAS_PAST != 0 or values.motors[j, MOTOR_KIND] != NO_MOTOR
     past = past_of(j, codes, numbers, wanted, gap, p, frames.x0, frames.q0, axes, h)
@@ -324,10 +317,9 @@ def restrain_joint(j, joints, values, elements, frames, h, first, after):
 
 
 @steady
-def restrain_distance(j, joints, values, elements, frames, h, first, after):
+def restrain_distance(j, joints, values, elements, frames, gap, h, first, after):
     """Add limits and damping of a distance, along its line."""
     codes, numbers = joints.codes, joints.numbers
-    gap, _, _ = anchor_offset(codes, numbers, j, frames.x, frames.q)
     n, length = direction_and_length(gap)
     k = JOINT_STIFFNESS / (h * h) * numbers[j, POINT_MASS]
     f, s = 0.0, 0.0

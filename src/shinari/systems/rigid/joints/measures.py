@@ -56,6 +56,18 @@ def anchor_offset(codes, numbers, j, x, q):
 
 
 @steady
+def place_of(codes, numbers, j, x, q):
+    """Where a joint is: from b's anchor to a's, both arms, the axes on b, and the rotation of a's joint frame from b's.
+
+    All in world axes; the rotation is at most half a turn.
+    """
+    a, b = codes[j, FIRST], codes[j, SECOND]
+    gap, ra, rb = anchor_offset(codes, numbers, j, x, q)
+    frame_a, frame_b = joint_frame(numbers, j, FRAME_A, q[a]), joint_frame(numbers, j, FRAME_B, q[b])
+    return gap, ra, rb, axes_of(frame_b), short(multiply(conjugate(frame_b), frame_a))
+
+
+@steady
 def twist_of(p):
     """Angle about x of a relative rotation [rad], -pi to pi."""
     return 2.0 * math.atan2(p[1], p[0])
@@ -102,10 +114,10 @@ def geometric_stiffness(r, f):
     """
     rr, ff, along, c = dot(r, r), dot(f, f), dot(r, f), cross(r, f)
     most, square = math.sqrt(rr * ff), dot(c, c)
-    large = 0.5 * (along + most)
-    # that eigenvalue but for the vector r/|r| + f/|f|, and that across
-    p, q = (0.25 * most / rr, 0.25 * most / ff) if most > 0.0 else (0.0, 0.0)
-    s = (max(along, 0.0) - large) / square if square > TINY * TINY * rr * ff else 0.0
+    large, quarter = 0.5 * (along + most), 0.25 * most
+    # that eigenvalue but for the vector r/|r| + f/|f|, and that across; no division waits for the root
+    p, q = (quarter * (1.0 / rr), quarter * (1.0 / ff)) if most > 0.0 else (0.0, 0.0)
+    s = (max(along, 0.0) - large) * (1.0 / square) if square > TINY * TINY * rr * ff else 0.0
     return (
         large - p * r[0] * r[0] - q * f[0] * f[0] - 0.5 * r[0] * f[0] + s * c[0] * c[0],
         large - p * r[1] * r[1] - q * f[1] * f[1] - 0.5 * r[1] * f[1] + s * c[1] * c[1],

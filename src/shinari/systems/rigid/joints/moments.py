@@ -71,21 +71,22 @@ def arm_at_start(j, side, codes, numbers, frames):
 
 
 @steady
-def swing(i, arm, load, frames, h):
-    """The k of the swing of a body about a joint that carries a load."""
+def swing(i, arm, frames):
+    """Square of the k of the swing of a body about a joint, for h^2 times its load as a unit; 0 of an immovable one."""
     if not is_free(frames, i):
         return 0.0
     moments = frames.moments
     least = min(moments[i, 0], moments[i, 1], moments[i, 2])
-    return h * h * math.sqrt(dot(arm, arm) * dot(load, load)) / least
+    return dot(arm, arm) / (least * least)
 
 
 @steady
 def part_returned(j, codes, load, elements, frames, h):
     """The part of the moments of a joint that is returned: all where neither body swings too fast for a substep."""
-    first = swing(codes[j, FIRST], vector_at(elements.arms, j, 0), load, frames, h)
-    second = swing(codes[j, SECOND], vector_at(elements.arms, j, 3), load, frames, h)
-    return min(max(2.0 - 2.0 * max(first, second) / FAST, 0.0), 1.0)
+    first = swing(codes[j, FIRST], vector_at(elements.arms, j, 0), frames)
+    second = swing(codes[j, SECOND], vector_at(elements.arms, j, 3), frames)
+    k = h * h * math.sqrt(max(first, second) * dot(load, load))
+    return min(max(2.0 - 2.0 * k / FAST, 0.0), 1.0)
 
 
 @kernel(fastmath=STEADY)

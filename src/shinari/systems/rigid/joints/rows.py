@@ -14,38 +14,28 @@ by half a turn has no axis (any one across serves), and twist is not defined the
 """
 
 from shinari.maths.function import steady
-from shinari.maths.quaternion import conjugate, multiply, rotate
-from shinari.maths.vec3 import add, direction_and_length, scale, sub
+from shinari.maths.vec3 import add, direction_and_length, scale
 from shinari.systems.rigid.integration import logarithm
 from shinari.systems.rigid.joints.measures import (
     along_axes,
-    axes_of,
     from_axes,
     in_axes,
-    quaternion_at,
     set_vector_at,
-    short,
     shortest_rotation,
     swing_cosine,
     vector_at,
 )  # fmt: skip
 from shinari.systems.rigid.joints.table import (
-    ANCHOR_A,
-    ANCHOR_B,
     ANGULAR_COMPLIANCE,
     BALL,
     COMPLIANCE,
     DISTANCE,
-    FIRST,
     FIXED,
-    FRAME_A,
-    FRAME_B,
     HOLDS,
     JOINT_STIFFNESS,
     KIND,
     POINT_MASS,
     REST,
-    SECOND,
     SLIDER,
     TURN_MASS,
     UNIVERSAL,
@@ -56,12 +46,13 @@ ZERO = (0.0, 0.0, 0.0)
 
 
 @steady
-def anchor_error(gap, ra, rb, between, axes, rest, distance):
+def anchor_error(gap, ra, rb, axes, rest, distance):
     """C along the axes, and the arms and axes of a joint."""
     n, length = direction_and_length(gap)
     if distance:
         return (length - rest, 0.0, 0.0), rb, (n, ZERO, ZERO)
-    return in_axes(axes, gap), add(between, ra), axes
+    # a's anchor from b
+    return in_axes(axes, gap), add(gap, rb), axes
 
 
 @steady
@@ -92,20 +83,13 @@ def three_rows(k, c, hold, compliance):
 
 
 @steady
-def hold_joint(j, joints, values, elements, frames, h):
-    """Write the element of the rows that a joint holds, at the present poses."""
-    codes, numbers, rows = joints.codes, joints.numbers, values.rows
-    a, b, kind = codes[j, FIRST], codes[j, SECOND], codes[j, KIND]
-    qa, qb = frames.q[a], frames.q[b]
-    ra, rb = rotate(qa, vector_at(numbers, j, ANCHOR_A)), rotate(qb, vector_at(numbers, j, ANCHOR_B))
-    frame_a, frame_b = (
-        multiply(qa, quaternion_at(numbers, j, FRAME_A)),
-        multiply(qb, quaternion_at(numbers, j, FRAME_B)),
-    )
-    between = sub(frames.x[a], frames.x[b])
-    gap, rest = add(between, sub(ra, rb)), numbers[j, REST]
-    c, rb, axes = anchor_error(gap, ra, rb, between, axes_of(frame_b), rest, kind == DISTANCE)
-    rotation, around = rotation_error(kind, short(multiply(conjugate(frame_b), frame_a)), axes, rest)
+def hold_joint(j, joints, values, elements, place, h):
+    """Write the element of the rows that a joint holds, where it is (`place_of`)."""
+    numbers, rows, kind = joints.numbers, values.rows, joints.codes[j, KIND]
+    gap, ra, rb, axes, turned = place
+    rest = numbers[j, REST]
+    c, rb, axes = anchor_error(gap, ra, rb, axes, rest, kind == DISTANCE)
+    rotation, around = rotation_error(kind, turned, axes, rest)
     k = JOINT_STIFFNESS / (h * h)
     held, kept = vector_at(numbers, j, HOLDS), vector_at(numbers, j, HOLDS + 3)
     force, stiff = three_rows(k * numbers[j, POINT_MASS], c, held, numbers[j, COMPLIANCE])
