@@ -413,14 +413,31 @@ def test_a_hull_with_many_corners_on_one_face():
     assert rows[:, 0].max() - rows[:, 0].min() > 1.2
 
 
+def test_hulls_that_are_deep_in_each_other_part_along_the_shortest_way():
+    """The direction is the best of all, not one that no small turn improves."""
+    rng = np.random.default_rng(12)
+    solids, pose_a, pose_b = random_pairs("hull", "hull", 60, rng, depths=(-0.1, -0.2, -0.3))
+    deep = 0
+    for k, rows in enumerate(rows_of(solids, pose_a, pose_b, 0.01)):
+        least, _ = signed_distance(solids[2 * k], pose_a[k], solids[2 * k + 1], pose_b[k], rng)
+        assert rows[:, 11].min(initial=np.inf) >= least - SLACK
+        deep += rows[:, 11].min(initial=np.inf) < -0.03
+    assert deep > 20
+
+
 def test_shapes_as_arrays():
     cube = ConvexHull([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-    shapes = shapes_of([Sphere(0.5), cube, Box((1.0, 2.0, 3.0)), cube])
+    wedge = ConvexHull([(x, y, z) for x in (-0.5, 0.5) for y, z in ((-0.5, -0.5), (-0.5, 0.5), (0.5, 0.0))])
+    shapes = shapes_of([Sphere(0.5), cube, Box((1.0, 2.0, 3.0)), cube, wedge])
     assert isinstance(shapes, Shapes)
-    assert shapes.hull.tolist() == [-1, 0, -1, 1]
-    assert shapes.vertex_starts.tolist() == [0, 8, 16]
-    assert shapes.face_starts.tolist() == [0, 6, 12]
-    assert np.allclose(shapes.planes[:, 3], 0.5)
-    assert np.allclose(np.abs(shapes.planes[:, :3]).sum(axis=1), 1.0)
-    assert shapes.loop_starts.tolist() == list(range(0, 49, 4))
+    assert shapes.hull.tolist() == [-1, 0, -1, 0, 1]
+    assert shapes.vertex_starts.tolist() == [0, 8, 14]
+    assert shapes.face_starts.tolist() == [0, 6, 11]
+    assert np.allclose(shapes.planes[:6, 3], 0.5)
+    assert np.allclose(np.abs(shapes.planes[:6, :3]).sum(axis=1), 1.0)
+    assert shapes.loop_starts.tolist()[:7] == list(range(0, 25, 4))
+    assert shapes.edge_starts.tolist() == [0, 12, 21]
+    assert np.allclose(shapes.edge_widths[:12], np.sqrt(0.5))
+    ends, planes = shapes.vertices[shapes.edge_vertices], shapes.planes[shapes.edge_faces]
+    assert np.allclose(np.einsum("epc,eqc->eqp", ends, planes[..., :3]), planes[..., 3:])
     assert shapes_of([]).size.shape == (0, 4)

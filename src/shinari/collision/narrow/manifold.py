@@ -24,6 +24,7 @@ from shinari.collision.narrow.box_axes import EDGES, FACE_A, box_axis, edge_poin
 from shinari.collision.narrow.clipping import FEATURES
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.gjk import refine
+from shinari.collision.narrow.hull_axes import hull_axis
 from shinari.collision.narrow.overlap import overlap, write_corners
 from shinari.collision.narrow.pose_records import Poses, Vector, tangents
 from shinari.collision.narrow.rows import Rows, separated, write_row
@@ -33,6 +34,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.poses import origin
 from shinari.maths.vec3 import add, direction_and_length, dot, sub
+from shinari.shapes.hull import HULL
 from shinari.shapes.kernels.projection import NONE
 
 NEAREST = FEATURES - 1
@@ -92,10 +94,14 @@ def convex_manifold(shapes, poses, a, b, margin, rows):
     radius_b, size_b = core_of(shapes, b)
     limit = margin + radius_a + radius_b
     offset = sub(origin(poses.pose[a]), origin(poses.pose[b]))
-    n, gap, of_a = best_axis(shapes, poses, a, b, offset, limit, TOLERANCE * min(size_a, size_b))
+    slack, hulls = TOLERANCE * min(size_a, size_b), shapes.kind[a] == HULL and shapes.kind[b] == HULL
+    if hulls:
+        n, gap, of_a = hull_axis(shapes, poses, a, b, offset, limit, slack, rows)
+    else:
+        n, gap, of_a = best_axis(shapes, poses, a, b, offset, limit, slack)
     if gap >= limit:
         return separated(rows, gap - radius_a - radius_b)
-    return face_contacts(shapes, poses, a, b, n, gap, of_a, False, margin, rows)
+    return face_contacts(shapes, poses, a, b, n, gap, of_a, hulls, margin, rows)
 
 
 @shared(fastmath=STEADY)
