@@ -368,7 +368,7 @@ def mark_active_points(p, pairs: Pairs, shapes: Shapes):
             pairs.valid[p] = shapes.angular[a] and shapes.angular[b]
         else:
             # a single point may lie on two crossing edges: its normal is fixed to neither frame
-            pairs.valid[p] = shapes.flat[a] and shapes.flat[b] and pairs.count[p] != 1
+            pairs.valid[p] = shapes.flat[a] and shapes.flat[b]
 
 
 def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
