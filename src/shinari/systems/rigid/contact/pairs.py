@@ -367,7 +367,7 @@ def mark_active_points(p, pairs: Pairs, shapes: Shapes):
         if pairs.kind[p] == MESHES:
             pairs.valid[p] = shapes.angular[a] and shapes.angular[b]
         else:
-            # a single point may lie on two crossing edges: its normal is fixed to neither frame
+            # between two edges the normal turns with b: its gap is wrong by the turn times the slide along the normal
             pairs.valid[p] = shapes.flat[a] and shapes.flat[b]
 
 
