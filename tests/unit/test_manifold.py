@@ -437,7 +437,9 @@ def test_shapes_as_arrays():
     assert np.allclose(np.abs(shapes.planes[:6, :3]).sum(axis=1), 1.0)
     assert shapes.loop_starts.tolist()[:7] == list(range(0, 25, 4))
     assert shapes.edge_starts.tolist() == [0, 12, 21]
-    assert np.allclose(shapes.edge_widths[:12], np.sqrt(0.5))
+    assert np.allclose(shapes.face_widths[:6], np.sqrt(0.5))
+    sides = shapes.edge_faces[shapes.loop_edges]
+    assert (sides == np.repeat(np.arange(11), np.diff(shapes.loop_starts))[:, None]).any(axis=1).all()
     ends, planes = shapes.vertices[shapes.edge_vertices], shapes.planes[shapes.edge_faces]
     assert np.allclose(np.einsum("epc,eqc->eqp", ends, planes[..., :3]), planes[..., 3:])
     assert shapes_of([]).size.shape == (0, 4)

@@ -39,10 +39,13 @@ class Shapes(Record, ragged=True):
     planes = Field(np.float64, 4, unit="1, m", doc="outward unit normal and offset of all faces")
     face_starts = Field(np.int64, doc="first face of each hull, and the end")
     loops = Field(np.int64, doc="vertices of all faces, counter-clockwise seen from outside")
+    loop_edges = Field(np.int64, doc="the edge from each of these vertices to the next; -1: none")
     loop_starts = Field(np.int64, doc="where the loop of each face starts, and the end")
+    face_widths = Field(
+        np.float64, doc="half the least length of the sums of the normals of a face and of one beside it"
+    )
     edge_vertices = Field(np.int64, 2, doc="vertices of all edges")
     edge_faces = Field(np.int64, 2, doc="faces on both sides of all edges")
-    edge_widths = Field(np.float64, doc="half the length of the sum of the normals of both")
     edge_starts = Field(np.int64, doc="first edge of each hull, and the end")
 
 
@@ -85,6 +88,7 @@ class HullTables:
     def __init__(self) -> None:
         self._vertices, self._planes = [np.zeros((0, 3))], [np.zeros((0, 4))]
         self._loops: list[int] = []
+        self._loop_edges: list[int] = []
         self._edges: list[tuple[int, ...]] = []
         self._starts: dict[str, list[int]] = {name: [0] for name in ("vertex", "face", "loop", "edge")}
 
@@ -98,10 +102,13 @@ class HullTables:
             starts["loop"].append(len(self._loops))
             for side in zip(places, places[1:] + places[:1], strict=True):
                 beside[side] = face + k
+        edges: dict[tuple[int, int], int] = {}
         for (start, end), one in beside.items():
             other = beside.get((end, start), -1)
             if one < other:
+                edges[start, end] = edges[end, start] = len(self._edges)
                 self._edges.append((start, end, one, other))
+        self._loop_edges += [edges.get(side, -1) for side in beside]
         self._vertices.append(np.asarray(shape.vertices, np.float64))
         self._planes.append(shape.planes)
         starts["vertex"].append(first + len(shape.vertices))
@@ -111,7 +118,9 @@ class HullTables:
     def arrays(self) -> dict[str, np.ndarray]:
         """The fields of `Shapes`."""
         edges, planes = np.array(self._edges, np.int64).reshape(-1, 4), np.concatenate(self._planes)
-        first, second = (planes[edges[:, k], :3] for k in (2, 3))
+        widths = 0.5 * np.linalg.norm(planes[edges[:, 2], :3] + planes[edges[:, 3], :3], axis=1)
+        least = np.ones(len(planes))
+        np.minimum.at(least, edges[:, 2:], widths[:, None])
         starts = {f"{name}_starts": np.array(values, np.int64) for name, values in self._starts.items()}
         return starts | {
             "vertices": np.concatenate(self._vertices),
@@ -119,5 +128,6 @@ class HullTables:
             "loops": np.array(self._loops, np.int64),
             "edge_vertices": np.ascontiguousarray(edges[:, :2]),
             "edge_faces": np.ascontiguousarray(edges[:, 2:]),
-            "edge_widths": 0.5 * np.linalg.norm(first + second, axis=1),
+            "loop_edges": np.array(self._loop_edges, np.int64),
+            "face_widths": least,
         }

@@ -41,13 +41,13 @@ def lowest_along(vertices, start, end, d):
 
 @steady
 def lowest_vertex(vertices, start, end, d):
-    """The lowest of some vertices along d, the first of equal ones."""
+    """Index of the lowest of some vertices along d, the first of equal ones."""
     best, low = start, np.inf
     for i in range(start, end):
         along = vertices[i, 0] * d[0] + vertices[i, 1] * d[1] + vertices[i, 2] * d[2]
         if along < low:
             best, low = i, along
-    return vector_of(vertices, best)
+    return best
 
 
 @steady
@@ -93,29 +93,48 @@ def best_face(shapes, one, other, at, turn, inner, known, enough, tolerance):
 
 
 @steady
-def may_improve(shapes, e, at, inner, point, most):
-    """Whether an edge of a hull may have a direction between the normals of its faces with a gap above `most`.
+def is_near(shapes, f, point, most):
+    """Whether a point is higher over a face of a hull than a gap, so that directions beside its normal may have it.
 
-    Args:
-        shapes: The shapes.
-        e: The edge.
-        at: Origin of the other hull in the axes of this one [m].
-        inner: Radius of the ball inside of the other.
-        point: A point of the other [m].
-        most: The gap [m].
+    A unit vector between the normals of two faces is a sum of parts of both over a length of 1 down to the width of
+    their edge; the gap along it is at most the height of the point.
     """
-    first, second = shapes.planes[shapes.edge_faces[e, 0]], shapes.planes[shapes.edge_faces[e, 1]]
-    m, n, width = (first[0], first[1], first[2]), (second[0], second[1], second[2]), shapes.edge_widths[e]
-    # a unit vector between m and n is a sum of parts of both over a length of 1 down to the width
-    ball = max(dot(m, at) - first[3], dot(n, at) - second[3])
-    near = max(dot(m, point) - first[3], dot(n, point) - second[3])
-    far = most + inner
-    return ball > (far * width if far > 0.0 else far) and near > (most * width if most > 0.0 else most)
+    plane = shapes.planes[f]
+    height = plane[0] * point[0] + plane[1] * point[1] + plane[2] * point[2] - plane[3]
+    return height > (most * shapes.face_widths[f] if most > 0.0 else most)
 
 
 @steady
-def put_edge(table, i, along, point, first, second):
-    """Write an edge to the table: direction, point, normals of its faces."""
+def edge_to_try(shapes, f, k, point, most, at, inner):
+    """The edge at a place of the loop of a face, or -1 where it has no better direction or another face has it.
+
+    Args:
+        shapes: The shapes.
+        f: A face that the point is near to.
+        k: Place in its loop.
+        point: A point of the other hull [m].
+        most: Gap that has to be exceeded [m].
+        at: Origin of the other hull in the axes of this one [m].
+        inner: Radius of the ball around it inside of the other.
+    """
+    e = shapes.loop_edges[k]
+    if e < 0:
+        return e
+    first, second = shapes.edge_faces[e]
+    if f != first and is_near(shapes, first, point, most):
+        return -1
+    ball = is_near(shapes, first, at, most + inner) or is_near(shapes, second, at, most + inner)
+    return e if ball else -1
+
+
+@steady
+def put_edge(shapes, e, offset, turn, table, i):
+    """Write an edge of a to row i, in the axes of b: direction, a point of it, normals of its faces."""
+    start = vector_of(shapes.vertices, shapes.edge_vertices[e, 0])
+    along = rotate_vector(turn, sub(vector_of(shapes.vertices, shapes.edge_vertices[e, 1]), start))
+    point = add(offset, rotate_vector(turn, start))
+    first = rotate_vector(turn, vector_of(shapes.planes, shapes.edge_faces[e, 0]))
+    second = rotate_vector(turn, vector_of(shapes.planes, shapes.edge_faces[e, 1]))
     table[i, 0], table[i, 1], table[i, 2] = along[0], along[1], along[2]
     table[i, 3], table[i, 4], table[i, 5] = point[0], point[1], point[2]
     table[i, 6], table[i, 7], table[i, 8] = first[0], first[1], first[2]
@@ -123,41 +142,35 @@ def put_edge(table, i, along, point, first, second):
 
 
 @steady
-def edges_of_a(shapes, first, end, at, offset, turn, inner, point, most, table):
+def edges_of_a(shapes, first, end, point, most, at, inner, offset, turn, table):
     """Write the edges of a that may have a better direction to the table, in the axes of b.
 
     Args:
         shapes: The shapes.
-        first: Edge of a to start with.
-        end: Last edge of a, and one.
-        at: Origin of b in the axes of a [m].
-        offset: Origin of a in the axes of b [m].
-        turn: Rotation from axes of a to those of b, by rows.
-        inner: Radius of the ball inside of b.
+        first: Face to start with.
+        end: Last face of a, and one.
         point: A point of b in the axes of a [m].
         most: Gap that has to be exceeded [m].
+        at: Origin of b in the axes of a [m].
+        inner: Radius of the ball around it inside of b.
+        offset: Origin of a in the axes of b [m].
+        turn: Rotation from axes of a to those of b, by rows.
         table: Rows for work.
 
     Returns:
-        The number of edges, and the edge with which to go on.
+        The number of edges, and the face with which to go on.
     """
     count = 0
-    for e in range(first, end):
-        if count == ROOM:
-            return count, e
-        if may_improve(shapes, e, at, inner, point, most):
-            start = vector_of(shapes.vertices, shapes.edge_vertices[e, 0])
-            along = sub(vector_of(shapes.vertices, shapes.edge_vertices[e, 1]), start)
-            one, other = shapes.planes[shapes.edge_faces[e, 0]], shapes.planes[shapes.edge_faces[e, 1]]
-            put_edge(
-                table,
-                count,
-                rotate_vector(turn, along),
-                add(offset, rotate_vector(turn, start)),
-                rotate_vector(turn, (one[0], one[1], one[2])),
-                rotate_vector(turn, (other[0], other[1], other[2])),
-            )
-            count += 1
+    for f in range(first, end):
+        if is_near(shapes, f, point, most):
+            begin, stop = shapes.loop_starts[f], shapes.loop_starts[f + 1]
+            if count > 0 and count + stop - begin > ROOM:
+                return count, f
+            for k in range(begin, stop):
+                e = edge_to_try(shapes, f, k, point, most, at, inner)
+                if e >= 0 and count < ROOM:
+                    put_edge(shapes, e, offset, turn, table, count)
+                    count += 1
     return count, end
 
 
@@ -176,8 +189,7 @@ def best_edges(shapes, e, count, most, best, table):
     Returns:
         The unit vector, in the axes of b, and the gap; those given where none is better.
     """
-    first, second = shapes.planes[shapes.edge_faces[e, 0]], shapes.planes[shapes.edge_faces[e, 1]]
-    m, n = (first[0], first[1], first[2]), (second[0], second[1], second[2])
+    m, n = vector_of(shapes.planes, shapes.edge_faces[e, 0]), vector_of(shapes.planes, shapes.edge_faces[e, 1])
     start = vector_of(shapes.vertices, shapes.edge_vertices[e, 0])
     w = sub(vector_of(shapes.vertices, shapes.edge_vertices[e, 1]), start)
     for i in range(count):
@@ -192,6 +204,30 @@ def best_edges(shapes, e, count, most, best, table):
                 gap = dot(d, sub((table[i, 3], table[i, 4], table[i, 5]), start))
                 if gap > most:
                     best, most = d, gap
+    return best, most
+
+
+@steady
+def across_edges(shapes, h, point, best, most, at, inner, table, count):
+    """The best direction across an edge of b and an edge of a in the table, and the gap; see `edge_to_try`.
+
+    Args:
+        shapes: The shapes.
+        h: Number of the hull b.
+        point: A point of a in the axes of b [m].
+        best: The direction so far.
+        most: The gap along it, which has to be exceeded [m].
+        at: Origin of a [m].
+        inner: Radius of the ball around it inside of a.
+        table: See `put_edge`.
+        count: Edges in the table.
+    """
+    for f in range(shapes.face_starts[h], shapes.face_starts[h + 1] if count > 0 else 0):
+        if is_near(shapes, f, point, most):
+            for k in range(shapes.loop_starts[f], shapes.loop_starts[f + 1]):
+                e = edge_to_try(shapes, f, k, point, most, at, inner)
+                if e >= 0:
+                    best, most = best_edges(shapes, e, count, most, best, table)
     return best, most
 
 
@@ -238,16 +274,17 @@ def hull_axis(shapes, poses, a, b, offset, enough, tolerance, table):
         n, most = neg(rotate_vector(to_b, vector_of(shapes.planes, e))), gap
         if gap > enough:
             return rotate_vector(pose_b, n), gap, True
-    point = lowest_vertex(vertices, starts[one], starts[one + 1], rotate_vector_back(to_b, n))
-    point_a = add(at_a, rotate_vector(to_b, point))
-    point_b = add(at_b, rotate_vector_back(to_b, lowest_vertex(vertices, starts[other], starts[other + 1], neg(n))))
-    first, end, found, needed = shapes.edge_starts[one], shapes.edge_starts[one + 1], n, most + tolerance
-    while first < end:
-        count, first = edges_of_a(shapes, first, end, at_b, at_a, to_b, inner_b, point_b, needed, table)
-        if count > 0:
-            for e in range(shapes.edge_starts[other], shapes.edge_starts[other + 1]):
-                if may_improve(shapes, e, at_a, inner_a, point_a, needed):
-                    found, needed = best_edges(shapes, e, count, needed, found, table)
+    # a point of each that lies lowest in the other: of a face any of its vertices
+    i, j = shapes.loops[shapes.loop_starts[max(e, 0)]], shapes.loops[shapes.loop_starts[max(f, 0)]]
+    i = i if of_a else lowest_vertex(vertices, starts[one], starts[one + 1], rotate_vector_back(to_b, n))
+    j = j if f >= 0 and not of_a else lowest_vertex(vertices, starts[other], starts[other + 1], neg(n))
+    point_a = add(at_a, rotate_vector(to_b, vector_of(vertices, i)))
+    point_b = add(at_b, rotate_vector_back(to_b, vector_of(vertices, j)))
+    face, end = shapes.face_starts[one], shapes.face_starts[one + 1]
+    found, needed = n, most + tolerance
+    while face < end:
+        count, face = edges_of_a(shapes, face, end, point_b, needed, at_b, inner_b, at_a, to_b, table)
+        found, needed = across_edges(shapes, other, point_a, found, needed, at_a, inner_a, table, count)
     if needed > most + tolerance:
         return rotate_vector(pose_b, found), needed, False
     return rotate_vector(pose_b, n), most, of_a

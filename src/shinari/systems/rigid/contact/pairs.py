@@ -367,7 +367,7 @@ def mark_active_points(p, pairs: Pairs, shapes: Shapes):
         if pairs.kind[p] == MESHES:
             pairs.valid[p] = shapes.angular[a] and shapes.angular[b]
         else:
-            # between two edges the normal turns with b: its gap is wrong by the turn times the slide along the normal
+            # between two edges the normal turns with b: its gap is wrong by the turn times the slide
             pairs.valid[p] = shapes.flat[a] and shapes.flat[b]
 
 
