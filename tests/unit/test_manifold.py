@@ -262,6 +262,18 @@ def test_crossed_edges_touch_at_one_point():
     assert np.allclose(rows[0, [0, 2]], (0.0, 0.05))
 
 
+@pytest.mark.parametrize("depth", [0.001, 0.05, 0.25])
+def test_boxes_that_lie_on_each_other_touch_at_more_than_a_point(depth):
+    """Also where the direction across two edges is a little better than the normals of the faces."""
+    rng, box, tilted = np.random.default_rng(3), Box((1.0, 1.0, 1.0)), []
+    for _ in range(200):
+        tilt = spun(rng.uniform(-0.02, 0.02), 0) @ spun(rng.uniform(-0.3, 0.3), 1) @ spun(rng.uniform(-0.02, 0.02), 2)
+        tilted.append(pose((*rng.uniform(-0.2, 0.2, 1), 1.0 - depth, *rng.uniform(-0.2, 0.2, 1)), tilt))
+    for rows in rows_of([box, box] * 200, np.array(tilted), np.tile(pose((0, 0, 0)), (200, 1)), 0.05):
+        assert len(rows) == 4
+        assert np.all(rows[:, 9] > 0.99)
+
+
 @pytest.mark.parametrize("second", ["box", "cylinder"])
 def test_features_stay_while_a_body_trembles(second):
     rng = np.random.default_rng(7)
