@@ -183,6 +183,16 @@ def bodies_by_sweeps(scene):
 
 
 @small(sleep=False)
+def hulls(scene):
+    """Hulls that touch each other and the ground."""
+    scene.add_collider(sn.Plane((0, 1, 0), 0.0))
+    wedge = sn.ConvexHull([(x, y, 0.1 * x) for x in (-0.1, 0.1) for y in (-0.1, 0.1)] + [(0.0, 0.0, 0.15)])
+    scene.add_rigid_body(wedge, position=(0, 0.1, 0))
+    scene.add_rigid_body(wedge, position=(0.02, 0.28, 0.01), rotation=(0.8, 0.6, 0, 0))
+    scene.add_rigid_body(wedge, position=(0.05, 0.13, 0.12), rotation=(0.8, 0, 0.6, 0))
+
+
+@small(sleep=False)
 def bodies(scene):
     scene.add_collider(sn.Plane((0, 1, 0), 0.0))
     scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0, 0.1, 0))

@@ -323,6 +323,33 @@ def test_carried_points_are_close_to_new_ones(seed):
     assert warm_start > 100
 
 
+@pytest.mark.parametrize("shape", ["box", "hull"])
+def test_crossed_edges_are_carried(shape):
+    """The gap between two edges changes with the turn of its normal times the slide along it: second order in both."""
+    rng = np.random.default_rng(7)
+    corners = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    solid = sn.Box((1.0, 1.0, 1.0)) if shape == "box" else sn.ConvexHull(corners)
+    scene, half, turn = sn.Scene(), np.cos(np.pi / 8.0), np.sin(np.pi / 8.0)
+    for k in range(40):
+        # the lower edge of one cube over the upper edge of another
+        for up, rotation in ((0.0, (half, turn, 0.0, 0.0)), (np.sqrt(2.0) - 0.002, (half, 0.0, 0.0, turn))):
+            scene.add_rigid_body(solid, position=(3.0 * k, up, 0.0), rotation=rotation)
+    frames = frames_of(scene)
+    contacts, _ = contacts_of(scene, frames)
+    frames.v[:80], frames.w[:80] = 0.2 * rng.normal(size=(80, 3)), 0.2 * rng.normal(size=(80, 3))
+    carried = 0
+    for _ in range(5):
+        drift(frames, H)
+        contacts.find(1)
+        fresh, _ = contacts_of(scene, frames)
+        gaps, fresh_gaps = places(contacts.table, frames)[2], places(fresh.table, frames)[2]
+        assert len(gaps) == len(fresh_gaps) == 40
+        assert np.abs(gaps - fresh_gaps).max() <= float(MOST_TURN) * float(MOST_SLIDE)
+        assert np.abs(contacts.table.normal[:40] - fresh.table.normal[:40]).max() <= 2.0 * float(MOST_TURN)
+        carried += int((~contacts.pairs.renew[: contacts.pair_count]).sum())
+    assert carried > 100
+
+
 def test_what_turns_is_found_anew():
     """A box that tips over an edge gets its other points as soon as they are near."""
     scene = sn.Scene()

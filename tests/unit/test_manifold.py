@@ -262,6 +262,18 @@ def test_crossed_edges_touch_at_one_point():
     assert np.allclose(rows[0, [0, 2]], (0.0, 0.05))
 
 
+@pytest.mark.parametrize("depth", [0.001, 0.05, 0.25])
+def test_boxes_that_lie_on_each_other_touch_at_more_than_a_point(depth):
+    """Also where the direction across two edges is a little better than the normals of the faces."""
+    rng, box, tilted = np.random.default_rng(3), Box((1.0, 1.0, 1.0)), []
+    for _ in range(200):
+        tilt = spun(rng.uniform(-0.02, 0.02), 0) @ spun(rng.uniform(-0.3, 0.3), 1) @ spun(rng.uniform(-0.02, 0.02), 2)
+        tilted.append(pose((*rng.uniform(-0.2, 0.2, 1), 1.0 - depth, *rng.uniform(-0.2, 0.2, 1)), tilt))
+    for rows in rows_of([box, box] * 200, np.array(tilted), np.tile(pose((0, 0, 0)), (200, 1)), 0.05):
+        assert len(rows) == 4
+        assert np.all(rows[:, 9] > 0.99)
+
+
 @pytest.mark.parametrize("second", ["box", "cylinder"])
 def test_features_stay_while_a_body_trembles(second):
     rng = np.random.default_rng(7)
@@ -413,14 +425,33 @@ def test_a_hull_with_many_corners_on_one_face():
     assert rows[:, 0].max() - rows[:, 0].min() > 1.2
 
 
+def test_hulls_that_are_deep_in_each_other_part_along_the_shortest_way():
+    """The direction is the best of all, not one that no small turn improves."""
+    rng = np.random.default_rng(12)
+    solids, pose_a, pose_b = random_pairs("hull", "hull", 60, rng, depths=(-0.1, -0.2, -0.3))
+    deep = 0
+    for k, rows in enumerate(rows_of(solids, pose_a, pose_b, 0.01)):
+        least, _ = signed_distance(solids[2 * k], pose_a[k], solids[2 * k + 1], pose_b[k], rng)
+        assert rows[:, 11].min(initial=np.inf) >= least - SLACK
+        deep += rows[:, 11].min(initial=np.inf) < -0.03
+    assert deep > 20
+
+
 def test_shapes_as_arrays():
     cube = ConvexHull([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-    shapes = shapes_of([Sphere(0.5), cube, Box((1.0, 2.0, 3.0)), cube])
+    wedge = ConvexHull([(x, y, z) for x in (-0.5, 0.5) for y, z in ((-0.5, -0.5), (-0.5, 0.5), (0.5, 0.0))])
+    shapes = shapes_of([Sphere(0.5), cube, Box((1.0, 2.0, 3.0)), cube, wedge])
     assert isinstance(shapes, Shapes)
-    assert shapes.hull.tolist() == [-1, 0, -1, 1]
-    assert shapes.vertex_starts.tolist() == [0, 8, 16]
-    assert shapes.face_starts.tolist() == [0, 6, 12]
-    assert np.allclose(shapes.planes[:, 3], 0.5)
-    assert np.allclose(np.abs(shapes.planes[:, :3]).sum(axis=1), 1.0)
-    assert shapes.loop_starts.tolist() == list(range(0, 49, 4))
+    assert shapes.hull.tolist() == [-1, 0, -1, 0, 1]
+    assert shapes.vertex_starts.tolist() == [0, 8, 14]
+    assert shapes.face_starts.tolist() == [0, 6, 11]
+    assert np.allclose(shapes.planes[:6, 3], 0.5)
+    assert np.allclose(np.abs(shapes.planes[:6, :3]).sum(axis=1), 1.0)
+    assert shapes.loop_starts.tolist()[:7] == list(range(0, 25, 4))
+    assert shapes.edge_starts.tolist() == [0, 12, 21]
+    assert np.allclose(shapes.face_widths[:6], np.sqrt(0.5))
+    sides = shapes.edge_faces[shapes.loop_edges]
+    assert (sides == np.repeat(np.arange(11), np.diff(shapes.loop_starts))[:, None]).any(axis=1).all()
+    ends, planes = shapes.vertices[shapes.edge_vertices], shapes.planes[shapes.edge_faces]
+    assert np.allclose(np.einsum("epc,eqc->eqp", ends, planes[..., :3]), planes[..., 3:])
     assert shapes_of([]).size.shape == (0, 4)

@@ -81,9 +81,23 @@ class ConvexHull(Shape):
         """It as a closed mesh."""
         return self.mesh
 
+    @cached_property
+    def planes(self) -> np.ndarray:
+        """Outward unit normal and offset [m] of its faces, (F, 4)."""
+        return np.array([_plane(np.asarray(self.vertices, np.float64)[loop]) for loop in self.loops])
+
+    @cached_property
+    def _numbers(self) -> tuple[float, float]:
+        radius = float(np.sqrt((np.asarray(self.vertices, np.float64) ** 2).sum(axis=1).max()))
+        inner = float(self.planes[:, 3].min())
+        return radius, inner if inner > 0.0 else -radius
+
     def numbers(self) -> tuple[float, ...]:
-        """The largest distance from its origin."""
-        return (float(np.sqrt((np.asarray(self.vertices, np.float64) ** 2).sum(axis=1).max())),)
+        """The largest distance from its origin, and the radius of the ball around it that is inside.
+
+        Where the origin is outside, the second is minus the first.
+        """
+        return self._numbers
 
     def surface(self, segments: int = SEGMENTS) -> Triangles:
         """Triangles of its faces."""
@@ -100,6 +114,14 @@ class ConvexHull(Shape):
     def core(self) -> Core:
         """Its vertices and faces."""
         return Core(0.0, self.numbers()[0], corners=len(self.vertices), axes=len(self.loops))
+
+
+def _plane(corners: np.ndarray) -> np.ndarray:
+    """Outward unit normal and offset (4,) of a polygon (N, 3): its vector area, about its own centre."""
+    arms = corners - corners.mean(axis=0)
+    normal = np.cross(arms, np.roll(arms, -1, axis=0)).sum(axis=0)
+    normal = normal / np.linalg.norm(normal)
+    return np.array([*normal, (corners @ normal).max()])
 
 
 def _fan(vertices: np.ndarray, loop: np.ndarray) -> np.ndarray:

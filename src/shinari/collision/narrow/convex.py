@@ -6,6 +6,7 @@ end is found by the field of its mesh.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,14 @@ class Shapes(Record, ragged=True):
     planes = Field(np.float64, 4, unit="1, m", doc="outward unit normal and offset of all faces")
     face_starts = Field(np.int64, doc="first face of each hull, and the end")
     loops = Field(np.int64, doc="vertices of all faces, counter-clockwise seen from outside")
+    loop_edges = Field(np.int64, doc="the edge from each of these vertices to the next; -1: none")
     loop_starts = Field(np.int64, doc="where the loop of each face starts, and the end")
+    face_widths = Field(
+        np.float64, doc="half the least length of the sums of the normals of a face and of one beside it"
+    )
+    edge_vertices = Field(np.int64, 2, doc="vertices of all edges")
+    edge_faces = Field(np.int64, 2, doc="faces on both sides of all edges")
+    edge_starts = Field(np.int64, doc="first edge of each hull, and the end")
 
 
 def contact_shape(shape: Shape) -> Shape:
@@ -49,23 +57,16 @@ def contact_shape(shape: Shape) -> Shape:
 
 
 def shapes_of(solids: Sequence[Shape]) -> Shapes:
-    """Record of shapes, in their order; the numbers of meshes are left at zero."""
+    """Record of shapes, in their order; the numbers of meshes are left at zero. Equal hulls share their tables."""
     given = [contact_shape(shape) for shape in solids]
     types, cores = [type_of(shape) for shape in given], [shape.core() for shape in given]
     numbers = [np.zeros(4) if isinstance(shape, Mesh) else four_numbers(shape) for shape in given]
-    hulls, vertices, planes, loops = [], [], [], []
-    vertex_starts, face_starts, loop_starts = [0], [0], [0]
+    known: dict[int, int] = {}
+    tables = HullTables()
     for kind, shape in zip(types, given, strict=True):
-        hulls.append(len(vertex_starts) - 1 if kind.kind == HULL else -1)
-        if kind.kind == HULL:
-            own = np.asarray(shape.vertices, np.float64)  # type: ignore[attr-defined]
-            for loop in shape.loops:  # type: ignore[attr-defined]
-                loops.extend(vertex_starts[-1] + int(v) for v in loop)
-                loop_starts.append(len(loops))
-                planes.append(_plane(own[np.asarray(loop)]))
-            vertices.append(own)
-            vertex_starts.append(vertex_starts[-1] + len(own))
-            face_starts.append(len(planes))
+        if kind.kind == HULL and id(shape) not in known:
+            known[id(shape)] = len(known)
+            tables.add(shape)
     return Shapes(
         np.float64,
         kind=np.array([kind.kind for kind in types], np.int64),
@@ -76,19 +77,57 @@ def shapes_of(solids: Sequence[Shape]) -> Shapes:
         axes=np.array([core.axes for core in cores], np.int64),
         flat=np.array([kind.flat for kind in types], np.bool_),
         angular=np.array([kind.angular for kind in types], np.bool_),
-        hull=np.array(hulls, np.int64),
-        vertices=np.concatenate([*vertices, np.zeros((0, 3))]),
-        vertex_starts=np.array(vertex_starts, np.int64),
-        planes=np.array(planes, np.float64).reshape(-1, 4),
-        face_starts=np.array(face_starts, np.int64),
-        loops=np.array(loops, np.int64),
-        loop_starts=np.array(loop_starts, np.int64),
+        hull=np.array([known.get(id(shape), -1) for shape in given], np.int64),
+        **tables.arrays(),
     )
 
 
-def _plane(corners: np.ndarray) -> np.ndarray:
-    """Outward unit normal and offset (4,) of a polygon (N, 3): its vector area, about its own centre."""
-    arms = corners - corners.mean(axis=0)
-    normal = np.cross(arms, np.roll(arms, -1, axis=0)).sum(axis=0)
-    normal = normal / np.linalg.norm(normal)
-    return np.array([*normal, (corners @ normal).max()])
+class HullTables:
+    """Vertices, faces and edges of hulls, one after the other."""
+
+    def __init__(self) -> None:
+        self._vertices, self._planes = [np.zeros((0, 3))], [np.zeros((0, 4))]
+        self._loops: list[int] = []
+        self._loop_edges: list[int] = []
+        self._edges: list[tuple[int, ...]] = []
+        self._starts: dict[str, list[int]] = {name: [0] for name in ("vertex", "face", "loop", "edge")}
+
+    def add(self, shape: Any) -> None:
+        """Append a `ConvexHull`."""
+        first, face, starts = self._starts["vertex"][-1], self._starts["face"][-1], self._starts
+        beside: dict[tuple[int, int], int] = {}
+        for k, loop in enumerate(shape.loops):
+            places = [first + int(v) for v in loop]
+            self._loops.extend(places)
+            starts["loop"].append(len(self._loops))
+            for side in zip(places, places[1:] + places[:1], strict=True):
+                beside[side] = face + k
+        edges: dict[tuple[int, int], int] = {}
+        for (start, end), one in beside.items():
+            other = beside.get((end, start), -1)
+            if one < other:
+                edges[start, end] = edges[end, start] = len(self._edges)
+                self._edges.append((start, end, one, other))
+        self._loop_edges += [edges.get(side, -1) for side in beside]
+        self._vertices.append(np.asarray(shape.vertices, np.float64))
+        self._planes.append(shape.planes)
+        starts["vertex"].append(first + len(shape.vertices))
+        starts["face"].append(face + len(shape.loops))
+        starts["edge"].append(len(self._edges))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The fields of `Shapes`."""
+        edges, planes = np.array(self._edges, np.int64).reshape(-1, 4), np.concatenate(self._planes)
+        widths = 0.5 * np.linalg.norm(planes[edges[:, 2], :3] + planes[edges[:, 3], :3], axis=1)
+        least = np.ones(len(planes))
+        np.minimum.at(least, edges[:, 2:], widths[:, None])
+        starts = {f"{name}_starts": np.array(values, np.int64) for name, values in self._starts.items()}
+        return starts | {
+            "vertices": np.concatenate(self._vertices),
+            "planes": planes,
+            "loops": np.array(self._loops, np.int64),
+            "edge_vertices": np.ascontiguousarray(edges[:, :2]),
+            "edge_faces": np.ascontiguousarray(edges[:, 2:]),
+            "loop_edges": np.array(self._loop_edges, np.int64),
+            "face_widths": least,
+        }

@@ -24,6 +24,7 @@ from shinari.collision.narrow.box_axes import EDGES, FACE_A, box_axis, edge_poin
 from shinari.collision.narrow.clipping import FEATURES
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.gjk import refine
+from shinari.collision.narrow.hull_axes import hull_axis
 from shinari.collision.narrow.overlap import overlap, write_corners
 from shinari.collision.narrow.pose_records import Poses, Vector, tangents
 from shinari.collision.narrow.rows import Rows, separated, write_row
@@ -31,14 +32,19 @@ from shinari.collision.narrow.support import lowest_pair
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.poses import origin
+from shinari.maths.poses import origin, rotate_vector_back
 from shinari.maths.vec3 import add, direction_and_length, dot, sub
+from shinari.shapes.hull import HULL
 from shinari.shapes.kernels.projection import NONE
 
 NEAREST = FEATURES - 1
 """Feature of a pair of nearest points."""
 DEEP = 2e-3
 """Overlap over the size of the smaller shape above which the direction is also sought from centre to centre."""
+FLAT = 0.95
+"""Cosine between the direction across two edges and a normal of each box above which their faces lie on each other.
+
+One point would not hold them: of two cubes that were pressed together one stayed a quarter of its size in the other."""
 TOLERANCE = 1e-5
 """Length by which gaps may differ and count as equal, over the size of the smaller shape."""
 
@@ -47,6 +53,13 @@ TOLERANCE = 1e-5
 def core_of(shapes, g):
     """Radius around the core of a shape, and its size [m]."""
     return shapes.radius[g], shapes.extent[g]
+
+
+@steady
+def slope(pose, n):
+    """Cosine between a direction and the axis of a box that is nearest to it."""
+    x, y, z = rotate_vector_back(pose, n)
+    return max(abs(x), max(abs(y), abs(z)))
 
 
 @steady
@@ -60,7 +73,7 @@ def boxes_manifold(shapes, poses, a, b, margin, rows):
     gap, axis_kind, i, j, n = box_axis(size_a, pose_a, size_b, pose_b, offset, margin, slack)
     if gap >= margin:
         return separated(rows, gap)
-    if axis_kind == EDGES:
+    if axis_kind == EDGES and min(slope(pose_a, n), slope(pose_b, n)) < FLAT:
         on_a, on_b, feature, between = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n, slack)
         if between:
             at = origin(pose_b)
@@ -92,10 +105,14 @@ def convex_manifold(shapes, poses, a, b, margin, rows):
     radius_b, size_b = core_of(shapes, b)
     limit = margin + radius_a + radius_b
     offset = sub(origin(poses.pose[a]), origin(poses.pose[b]))
-    n, gap, of_a = best_axis(shapes, poses, a, b, offset, limit, TOLERANCE * min(size_a, size_b))
+    slack, hulls = TOLERANCE * min(size_a, size_b), shapes.kind[a] == HULL and shapes.kind[b] == HULL
+    if hulls:
+        n, gap, of_a = hull_axis(shapes, poses, a, b, offset, limit, slack, rows)
+    else:
+        n, gap, of_a = best_axis(shapes, poses, a, b, offset, limit, slack)
     if gap >= limit:
         return separated(rows, gap - radius_a - radius_b)
-    return face_contacts(shapes, poses, a, b, n, gap, of_a, False, margin, rows)
+    return face_contacts(shapes, poses, a, b, n, gap, of_a, hulls, margin, rows)
 
 
 @shared(fastmath=STEADY)

@@ -52,7 +52,7 @@ TREE_AGE = 16
 # The size of a flat collision shape, whose box has no volume, as part of half its diagonal.
 FLAT = 0.1
 # Candidates of a shape that are kept as they are counted; of one with more they are searched again.
-FEW = 16
+FEW = 32
 PAIRS = "rigid bodies: contacts: {count} candidate pairs"
 
 

@@ -20,6 +20,9 @@ SLACK = np.float32(0.005)
 # Largest margin in sizes of the frame: WIDE while a shape has at most PLENTY pairs on average, else TIGHT. In a dense
 # heap of tumbling cubes a cube then has some twenty pairs. A frame that needs more in a substep is swept instead.
 WIDE, TIGHT = 1.0, 0.25
+# Part of the size of a frame that it may move in a step beyond what its speed lets expect, so that one which is pushed
+# does not have all pairs found again.
+SPARE = 0.02
 PLENTY = 16
 
 
@@ -45,7 +48,7 @@ class Detection(Record):
     points = Field(np.int64, doc="contact points in the table")
     old_points = Field(np.int64, doc="contact points in the table of the last substep")
     detections = Field(np.int64, doc="searches for pairs in the step")
-    factor = Field(np.float64, doc="factor by which margins exceed the need, within their bounds")
+    factor = Field(np.float64, doc="factor by which margins of frames that leave theirs exceed the need")
 
 
 class FrameMargins(Record):
@@ -141,7 +144,9 @@ def set_margin(f, frames: Frames, margins: FrameMargins, detection: Detection, w
     margins.left_path[f] = margins.left_path_now[f] = False
     size, radius = margins.size[f], margins.radius[f]
     most = TIGHT if detection.tight[0] != 0 else WIDE
-    wanted = detection.factor[0] * (dt + 2.0 * h) * speed_bound(frames, radius, f, weight * dt)
+    wanted = (dt + 3.0 * h) * speed_bound(frames, radius, f, weight * dt) + SPARE * (size if size < np.inf else 0.0)
+    # a frame that has left its margin once may do so again: the others still have what they need
+    wanted *= detection.factor[0] if margins.away[f] else 1.0
     needed = TWO * h * speed_bound(frames, radius, f, weight * h)
     swept = needed > most * size
     margins.swept[f], margins.above_tight[f] = swept, not swept and wanted > TIGHT * size
@@ -165,7 +170,7 @@ def sum_margins(_, detection: Detection, margins: FrameMargins):
 
 @kernel
 def count_detection(_, detection: Detection):
-    """Count a search; the next search of the step doubles the margins."""
+    """Count a search; the next search of the step doubles the margins of frames that left theirs."""
     detection.searched[0], detection.factor[0] = 1, 2.0 * detection.factor[0]
     detection.detections[0] += 1
 

@@ -367,8 +367,8 @@ def mark_active_points(p, pairs: Pairs, shapes: Shapes):
         if pairs.kind[p] == MESHES:
             pairs.valid[p] = shapes.angular[a] and shapes.angular[b]
         else:
-            # a single point may lie on two crossing edges: its normal is fixed to neither frame
-            pairs.valid[p] = shapes.flat[a] and shapes.flat[b] and pairs.count[p] != 1
+            # between two edges the normal turns with b: its gap is wrong by the turn times the slide
+            pairs.valid[p] = shapes.flat[a] and shapes.flat[b]
 
 
 def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
