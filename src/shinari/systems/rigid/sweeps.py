@@ -31,6 +31,7 @@ from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, Swee
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
 from shinari.systems.rigid.sweep_points import NONE, spin_side_by_side, sweep_lane, sweep_side_by_side
 from shinari.systems.rigid.sweep_rows import (
+    AHEAD,
     LEAVES,
     SWEEPS,
     SpinRows,
@@ -199,6 +200,8 @@ def finish_batch(
     jacobian_rows: JacobianRows,
     points: Points,
     work: PointWork,
+    frames: Frames,
+    solver_frames: SolverFrames,
     nodes: Nodes,
     joints: np.int64,
 ):
@@ -212,25 +215,31 @@ def finish_batch(
                 jacobian_rows.force[g], jacobian_rows.displacement[g] = jacobian_rows.accumulated[g], 0.0
             continue
         x, y = nodes.vector[batches.nodes[b, 0, lane]], nodes.vector[batches.nodes[b, 1, lane]]
+        ahead = AHEAD if were_swept(elements.frames[e, 0], elements.frames[e, 1], frames, solver_frames) else 0.0
         for k in range(batches.count[b, lane]):
             r, p = batches.row[b] + k, elements.order[batches.first[b, lane] + k] - first_point
             n = lane3(rows.normal, r, lane)
             ra, rb = lane_arms(rows.arms, r, lane)
             work.gap[p] += dot(n, displaced(x, y, ra, rb))
-            finish_point(r, lane, p, n, rows, work)
+            finish_point(r, lane, p, n, ahead, rows, work)
 
 
 @steady
-def finish_point(r, lane, p, n, rows, work):
-    """Write force and state of a point, and the friction that is carried on."""
+def finish_point(r, lane, p, n, ahead, rows, work):
+    """Write force and state of a point, and the force that the next substep begins with.
+
+    What a new point carries is the force of an impact, which does not last.
+    """
     f, law = lane3(rows.force, r, lane), (rows.law[r, 0, lane], rows.law[r, 1, lane])
     normal, hold = dot(n, f), tangential(f, n)
     slides = dot(hold, hold) >= (work.friction_coefficient[p] * normal) * (work.friction_coefficient[p] * normal)
     work.status[p] = APART if normal <= 0.0 else (SLIDING if slides else STICKING)
     work.force[p] = f
-    last = tangential(work.last_force[p], n)
+    start = dot(n, work.last_force[p])
+    last = sub(work.last_force[p], scale(n, start))
     kept = add(last, scale(sub(hold, last), LEAVES))
-    work.kept_force[p] = add(scale(n, normal), friction(kept, normal, law))
+    more = max(normal + ahead * (normal - start), 0.0) if start > 0.0 else normal
+    work.kept_force[p] = add(scale(n, more), friction(kept, more, law))
 
 
 @kernel(fastmath=STEADY)
@@ -331,7 +340,7 @@ class Sweeps:
             if joints:
                 self._record_evaluate(p, h)
             self._record_pair(p, first_point)
-        records = batches, rows, elements, jacobian_rows, self._points, self._work, nodes
+        records = batches, rows, elements, jacobian_rows, self._points, self._work, frames, solver_frames, nodes
         p.launch(finish_batch, *records, joints, count=each, grain=GRAIN)
         p.launch(finish_joint, self._data, self._values, elements, components, nodes, count=joints, grain=64)
         p.launch(move_sweep_node, nodes, components, frames, solver_frames, count=every)
