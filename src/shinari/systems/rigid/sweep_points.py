@@ -190,18 +190,20 @@ def rotation_part(m):
 
 @steady
 def solve_point(r, lane, d, rows):
-    """Force of a contact point at a relative displacement: along the normal, then across it."""
-    n, mobility, softness = lane3(rows.normal, r, lane), lane6(rows.mobility, r, lane, 0), rows.softness[r, lane]
-    f, law = lane3(rows.force, r, lane), (rows.law[r, 0, lane], rows.law[r, 1, lane])
-    old, reach = dot(n, f), times(mobility, n)
-    gap = rows.gap[r, lane] + dot(n, d)
-    # without a branch, which the lanes of a vector could not take
-    normal = max(old - (gap + softness * old) / (dot(n, reach) + softness), 0.0)
-    slip = tangential(add(d, scale(reach, normal - old)), n)
-    before, grip = sub(f, scale(n, old)), rows.grip[r, lane]
-    trial = sub(sub(lane3(rows.hold, r, lane), scale(slip, grip)), before)
-    w = dot(trial, times(mobility, trial)) * reciprocal(dot(trial, trial))
-    return add(scale(n, normal), friction(add(before, scale(trial, 1.0 / (1.0 + grip * w))), normal, law))
+    """Force of a contact point at a relative displacement: along the normal, then across it.
+
+    Without branches, which the lanes of a vector could not take; what does not depend on the displacement stands in the
+    rows, since each point waits for the one before.
+    """
+    n, f, reach = lane3(rows.normal, r, lane), lane3(rows.force, r, lane), lane3(rows.reach, r, lane)
+    softness, grip, law = rows.softness[r, lane], rows.grip[r, lane], (rows.law[r, 0, lane], rows.law[r, 1, lane])
+    old, along = dot(n, f), dot(n, d)
+    normal = max(old - (rows.gap[r, lane] + along + softness * old) / (rows.along[r, lane] + softness), 0.0)
+    before = sub(f, scale(n, old))
+    wanted = sub(sub(lane3(rows.hold, r, lane), before), scale(sub(d, scale(n, along)), grip))
+    trial = sub(wanted, scale(reach, grip * (normal - old)))
+    hold = add(before, scale(trial, 1.0 / (1.0 + grip * rows.across[r, lane])))
+    return add(scale(n, normal), friction(hold, normal, law))
 
 
 @steady

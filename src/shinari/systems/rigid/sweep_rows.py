@@ -29,8 +29,8 @@ from shinari.collision.law import COMPLIANCE, GRIP, ROLLING, TORSION, recovery, 
 from shinari.compute import Field, Record, kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.symmetric import times
-from shinari.maths.vec3 import cross, scale, sub
+from shinari.maths.symmetric import plus, times
+from shinari.maths.vec3 import cross, dot, scale, sub
 from shinari.systems.rigid.components import Nodes
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Elements, PointWork
@@ -60,7 +60,9 @@ class SweepRows(Record):
     softness = Field(np.float64, WIDTH, unit="m/N", doc="inverse stiffness along the normal")
     grip = Field(np.float64, WIDTH, unit="N/m", doc="stiffness along the surface")
     law = Field(np.float64, (2, WIDTH), doc="friction and static friction")
-    mobility = Field(np.float64, (6, WIDTH), unit="m/N", doc="displacement by a unit force, xx yy zz yz zx xy")
+    along = Field(np.float64, WIDTH, unit="m/N", doc="displacement along the normal by a unit force along it")
+    reach = Field(np.float64, (3, WIDTH), unit="m/N", doc="displacement along the surface by the same")
+    across = Field(np.float64, WIDTH, unit="m/N", doc="largest displacement along the surface by a unit force along it")
     force = Field(np.float64, (3, WIDTH), unit="N", doc="accumulated force on a")
 
 
@@ -100,13 +102,6 @@ def lane6(field, r, lane, at):
 
 
 @steady
-def set_lane6(field, r, lane, v):
-    """Set six numbers of a lane."""
-    field[r, 0, lane], field[r, 1, lane], field[r, 2, lane] = v[0], v[1], v[2]
-    field[r, 3, lane], field[r, 4, lane], field[r, 5, lane] = v[3], v[4], v[5]
-
-
-@steady
 def node_or_last(node, nodes):
     """A node, or the last row of the nodes for an immovable frame."""
     return node if node >= 0 else len(nodes) - 1
@@ -120,6 +115,22 @@ def mobility_at(m, w, r):
     y = cross(times(m, (-r[2], zero, r[0])), r)
     z = cross(times(m, (r[1], -r[0], zero)), r)
     return w + x[0], w + y[1], w + z[2], y[2], z[0], x[1]
+
+
+@steady
+def parts_along_and_across(m, n):
+    """Displacements along and across n, by a force along n, and the largest across by a force across, of a mobility m.
+
+    Across n the mobility is B = P m P with P = 1 - n n^T, of eigenvalues a, b and 0: a + b is its trace, and a^2 + b^2
+    that of its square.
+    """
+    by_normal = times(m, n)
+    along = dot(n, by_normal)
+    half = 0.5 * (m[0] + m[1] + m[2] - along)
+    squares = m[0] * m[0] + m[1] * m[1] + m[2] * m[2] + 2.0 * (m[3] * m[3] + m[4] * m[4] + m[5] * m[5])
+    squares += along * along - 2.0 * dot(by_normal, by_normal)
+    across = half + np.sqrt(max(0.5 * squares - half * half, 0.0))
+    return along, sub(by_normal, scale(n, along)), across
 
 
 @steady
@@ -225,14 +236,15 @@ def write_batch(
                 spins.moments[r, 0, lane], spins.moments[r, 1, lane] = 0.0, 0.0
                 set_lane3(spins.rotation, r, lane, (0.0, 0.0, 0.0))
                 set_lane3(spins.moment, r, lane, (0.0, 0.0, 0.0))
-    found, m = scratch((6, WIDTH), h), batches.mobility
+    found, m = scratch((5, WIDTH), h), batches.mobility
     for r in range(first, last):
         for lane in range(WIDTH):
             ra, rb = lane_arms(rows.arms, r, lane)
             x = mobility_at(lane6(m, b, lane, 0), m[b, 6, lane], ra)
             y = mobility_at(lane6(m, b, lane, 7), m[b, 13, lane], rb)
-            for c in range(6):
-                found[c, lane] = x[c] + y[c]
-        for c in range(6):
-            for lane in range(WIDTH):
-                rows.mobility[r, c, lane] = found[c, lane]
+            along, reach, across = parts_along_and_across(plus(x, y), lane3(rows.normal, r, lane))
+            found[0, lane], found[1, lane] = along, across
+            found[2, lane], found[3, lane], found[4, lane] = reach
+        for lane in range(WIDTH):
+            rows.along[r, lane], rows.across[r, lane] = found[0, lane], found[1, lane]
+            set_lane3(rows.reach, r, lane, (found[2, lane], found[3, lane], found[4, lane]))

@@ -13,7 +13,6 @@ from shinari.collision.law import APART, COMPLIANCE, SLIDING, STICKING, friction
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.symmetric import times
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.block import add_rows
 from shinari.systems.rigid.components import Components, Nodes
@@ -37,10 +36,9 @@ from shinari.systems.rigid.sweep_rows import (
     SpinRows,
     SweepRows,
     lane3,
-    lane6,
     lane_arms,
+    parts_along_and_across,
     set_lane3,
-    set_lane6,
     write_batch,
 )
 from shinari.systems.rigid.sweep_trees import (
@@ -149,10 +147,12 @@ def write_lane_mobility(r, lane, p, a, b, rows, points, work, bodies, nodes):
     x = add(point_moved(a, ra, (1.0, 0.0, 0.0), bodies, nodes), point_moved(b, rb, (1.0, 0.0, 0.0), bodies, nodes))
     y = add(point_moved(a, ra, (0.0, 1.0, 0.0), bodies, nodes), point_moved(b, rb, (0.0, 1.0, 0.0), bodies, nodes))
     z = add(point_moved(a, ra, (0.0, 0.0, 1.0), bodies, nodes), point_moved(b, rb, (0.0, 0.0, 1.0), bodies, nodes))
-    n, old, new = lane3(rows.normal, r, lane), lane6(rows.mobility, r, lane, 0), (x[0], y[1], z[2], y[2], z[0], x[1])
-    set_lane6(rows.mobility, r, lane, new)
+    mobility = x[0], y[1], z[2], y[2], z[0], x[1]
+    along, reach, across = parts_along_and_across(mobility, lane3(rows.normal, r, lane))
+    lighter = along / rows.along[r, lane]
+    rows.along[r, lane], rows.across[r, lane] = along, across
+    set_lane3(rows.reach, r, lane, reach)
     if points.law[p, COMPLIANCE] == 0.0:
-        lighter = dot(n, times(new, n)) / dot(n, times(old, n))
         grip = rows.grip[r, lane]
         rows.softness[r, lane] *= lighter
         rows.grip[r, lane] = grip / lighter
