@@ -49,5 +49,5 @@ def test_counts_that_kernels_write_have_many_blocks(monkeypatch) -> None:
     scene = sn.Scene()
     SCENES["bodies_by_sweeps"][0](scene)
     sn.Simulation(scene, device="cuda", rigid_solver="sweeps", sleep=False, substeps=1).step()
-    assert shapes["sweep_group"] == {((1, placed.BLOCKS), (placed.THREADS, 1))}
+    assert shapes["sweep_side_by_side"] == {((1, placed.BLOCKS), (placed.THREADS, 1))}
     assert np.all([threads[0] <= placed.THREADS for found in shapes.values() for _, threads in found])

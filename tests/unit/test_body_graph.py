@@ -250,12 +250,12 @@ def stack(count, restitution=0.0, **settings):
 
 def test_kernels_are_those_that_a_scene_can_need():
     """Sweeps where a component can be too costly, bounces where a surface has a restitution."""
-    rare = {"sweep_group", "apply_friction", "check_gain", "drop_bounce_offset"}
+    rare = {"sweep_side_by_side", "apply_friction", "check_gain", "drop_bounce_offset"}
     assert not rare & kernels_of(stack(5))
-    assert "sweep_group" in kernels_of(stack(5, rigid_solver="sweeps"))
-    assert "sweep_group" in kernels_of(stack(30))
-    assert "sweep_group" not in kernels_of(stack(30, rigid_solver="direct"))
-    assert rare - {"sweep_group"} <= kernels_of(stack(5, restitution=0.1))
+    assert "sweep_side_by_side" in kernels_of(stack(5, rigid_solver="sweeps"))
+    assert "sweep_side_by_side" in kernels_of(stack(30))
+    assert "sweep_side_by_side" not in kernels_of(stack(30, rigid_solver="direct"))
+    assert rare - {"sweep_side_by_side"} <= kernels_of(stack(5, restitution=0.1))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 18, 19, 40])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from shinari.collision.law import RESTITUTION
+from shinari.collision.law import RESTITUTION, ROLLING, TORSION
 from shinari.compute import Program, Record
 from shinari.model.model import Model
 from shinari.model.settings import Settings
@@ -78,7 +78,8 @@ class BodyEquations:
         weight = float(np.linalg.norm(model.gravity))
         self._gravity, self._slow = tuple(model.gravity.tolist()), weight * settings.dt
         # kernels of bounces are compiled only where a surface has a restitution
-        self._bouncing = bool((rigid.collision_shapes.arrays.surface[:, RESTITUTION] > 0.0).any())
+        surface = rigid.collision_shapes.arrays.surface
+        self._bouncing = bool((surface[:, RESTITUTION] > 0.0).any())
         self.contacts = BodyContacts(
             rigid.collision_shapes, frames, settings.dt, settings.substep, weight, settings.contact_detection
         )
@@ -106,7 +107,7 @@ class BodyEquations:
         )
         self._sweeps = Sweeps(
             self._graph, self._elements, self._jacobian_rows, self._points, self._work, frames, self.solver_frames,
-            self.counts, self.joints,
+            self.counts, self.joints, bool((surface[:, ROLLING : TORSION + 1] > 0.0).any()),
         )  # fmt: skip
         self._impacts = BodyImpacts(
             self._graph, self._elements, self._points, self._work, frames, self.solver_frames, self.counts, self.flags,

@@ -25,7 +25,8 @@ class Counts(Record):
     steps = Field(np.int64, doc="Newton steps of the solution")
     renewals = Field(np.int64, doc="renewals of limits of friction in the solution")
     groups = Field(np.int64, doc="groups of elements that are solved by sweeps")
-    rows = Field(np.int64, doc="elements in them")
+    batches = Field(np.int64, doc="batches of them")
+    rows = Field(np.int64, doc="rows of the contact points in the batches")
 
 
 class Flags(Record):

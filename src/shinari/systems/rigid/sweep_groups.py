@@ -1,10 +1,14 @@
-"""Groups of elements for sweeps, and their colours.
+"""Groups of elements for sweeps, their colours, and batches of them.
 
-A group is solved by one thread: the contact points of a pair of bodies, a joint, or a Jacobian row. Groups of one
-colour share no body and no tree of joints, so that threads solve them at once, and the result does not depend on the
+A group is solved as a whole: the contact points of a pair of bodies, a joint, or a Jacobian row. Groups of one colour
+share no body and no tree of joints, so that threads solve them at once, and the result does not depend on the
 threads. Each group in turn gets the least colour that its bodies and trees do not have yet. One with more groups than
 colours (a plate that carries a heap) has the rest in the last colour, which one thread solves. Joints of a tree are in
 no group: they hold all the time.
+
+Groups of a colour are brought into batches of up to `WIDTH`, each in a lane of its batch: vector instructions solve the
+points of free bodies side by side. Joints, points of trees, and what is in the last colour are solved lane after lane.
+Groups of a batch have about as many points each, since those with the most come first.
 """
 
 import numpy as np
@@ -19,6 +23,14 @@ from shinari.systems.rigid.progress import Counts
 
 # Colours that share no body, without and with trees of joints; the next one is solved by one thread.
 COLOURS, TREE_COLOURS = 24, 62
+# Groups of a batch.
+WIDTH = 4
+# How a batch is solved: joints and Jacobian rows; points lane after lane; points side by side.
+JOINTS, ONE_BY_ONE, SIDE_BY_SIDE = range(3)
+# Points by which groups are sorted; with more they are taken as one sort.
+MOST_POINTS = 16
+# Sorts of groups in a colour: joints, those lane after lane, and those side by side by their points.
+SORTS = 2 + MOST_POINTS
 
 
 class Groups(Record):
@@ -26,15 +38,24 @@ class Groups(Record):
 
     first = Field(np.int64, doc="its first element in the order of the components")
     count = Field(np.int64, doc="elements")
-    colour = Field(np.int64)
+    sort = Field(np.int64, doc="colour times SORTS, and sort in its colour")
+    order = Field(np.int64, doc="groups by their sort")
 
 
-class ColouredGroups(Record):
-    """The same groups, colour by colour."""
+class Batches(Record):
+    """Batches of groups, colour after colour."""
 
-    first = Field(np.int64, doc="its first element in the order of the components")
-    row = Field(np.int64, doc="its first row in the order of the sweeps")
-    count = Field(np.int64, doc="elements")
+    kind = Field(np.int64, doc="JOINTS, ONE_BY_ONE or SIDE_BY_SIDE")
+    groups = Field(np.int64, doc="lanes in use")
+    row = Field(np.int64, doc="its first row")
+    rows = Field(np.int64, doc="its rows: the most points of a group")
+    rolls = Field(np.int64, doc="whether a point has rolling or torsional friction")
+    first = Field(np.int64, WIDTH, doc="of each group: its first element in the order of the components")
+    count = Field(np.int64, WIDTH, doc="of each group: elements")
+    nodes = Field(
+        np.int64, (2, WIDTH), doc="of each group of points: nodes of a and b; of an immovable frame the last row"
+    )
+    mobility = Field(np.float64, (14, WIDTH), doc="of each group of points: mobilities of both nodes")
 
 
 @steady
@@ -80,7 +101,7 @@ def list_groups(
 ):
     """List the groups of the components that are not solved directly, and colour them."""
     joints = first_point - len(jacobian_rows)
-    total = rows = 0
+    total = 0
     for t in range(len(trees)):
         trees.colours[t] = 0
     for c in range(counts.components[0]):
@@ -108,48 +129,88 @@ def list_groups(
                 colour += 1
             take_colour(a, colour, nodes, trees, bodies)
             take_colour(b, colour, nodes, trees, bodies)
-            groups.first[total], groups.count[total], groups.colour[total] = start, last - start, colour
-            total, rows, start = total + 1, rows + last - start, last
-    counts.groups[0], counts.rows[0] = total, rows
+            sort = JOINTS
+            if e >= first_point:
+                alone = colour == most or tree_of(a, nodes, bodies) >= 0 or tree_of(b, nodes, bodies) >= 0
+                sort = ONE_BY_ONE if alone else SORTS - min(last - start, MOST_POINTS)
+            groups.first[total], groups.count[total], groups.sort[total] = start, last - start, colour * SORTS + sort
+            total, start = total + 1, last
+    counts.groups[0] = total
 
 
 @kernel
-def sort_groups(_, groups: Groups, coloured: ColouredGroups, offsets: Offsets, counts: Counts, most: np.int64):
-    """Sort the groups by colour, and number their rows."""
-    for colour in range(most + 2):
-        offsets.start[colour] = 0
+def sort_groups(_, groups: Groups, offsets: Offsets, counts: Counts, most: np.int64):
+    """Sort the groups, and count their batches and rows."""
+    sorts = (most + 1) * SORTS
+    for sort in range(sorts + 1):
+        offsets.start[sort] = 0
     for g in range(counts.groups[0]):
-        offsets.start[groups.colour[g] + 1] += 1
-    for colour in range(most + 1):
-        offsets.start[colour + 1] += offsets.start[colour]
+        offsets.start[groups.sort[g] + 1] += 1
+    for sort in range(sorts):
+        offsets.start[sort + 1] += offsets.start[sort]
     for g in range(counts.groups[0]):
-        at = offsets.start[groups.colour[g]]
-        offsets.start[groups.colour[g]] = at + 1
-        coloured.first[at], coloured.count[at] = groups.first[g], groups.count[g]
-    for colour in range(most + 1, 0, -1):
-        offsets.start[colour] = offsets.start[colour - 1]
-    offsets.start[0] = row = 0
-    for g in range(counts.groups[0]):
-        coloured.row[g] = row
-        row += coloured.count[g]
+        sort = groups.sort[g]
+        groups.order[offsets.start[sort]] = g
+        offsets.start[sort] += 1
+    counts.batches[0] = counts.rows[0] = used = points = 0
+    last = -1
+    for k in range(counts.groups[0]):
+        kind = kind_of(groups.sort[groups.order[k]])
+        if kind != last or used == WIDTH:
+            counts.batches[0] += 1
+            counts.rows[0] += points
+            last, used, points = kind, 0, 0
+        used += 1
+        points = max(points, groups.count[groups.order[k]] if kind % SORTS != JOINTS else 0)
+    counts.rows[0] += points
+
+
+@steady
+def kind_of(sort):
+    """Colour and kind of a sort: groups that differ in them are in different batches."""
+    return sort - sort % SORTS + min(sort % SORTS, SIDE_BY_SIDE)
+
+
+@kernel
+def fill_batches(_, groups: Groups, batches: Batches, starts: Offsets, counts: Counts, most: np.int64):
+    """Bring the groups into batches, and find the first of each colour, and of those side by side in it."""
+    for part in range(2 * most + 3):
+        starts.start[part] = 0
+    b, last, row = -1, -1, 0
+    for k in range(counts.groups[0]):
+        g = groups.order[k]
+        kind = kind_of(groups.sort[g])
+        if kind != last or batches.groups[b] == WIDTH:
+            b += 1
+            last = kind
+            batches.kind[b], batches.groups[b], batches.row[b], batches.rows[b] = kind % SORTS, 0, row, 0
+            starts.start[2 * (kind // SORTS) + (2 if kind % SORTS == SIDE_BY_SIDE else 1)] += 1
+        lane = batches.groups[b]
+        batches.groups[b] = lane + 1
+        batches.first[b, lane], batches.count[b, lane] = groups.first[g], groups.count[g]
+        if kind % SORTS != JOINTS and groups.count[g] > batches.rows[b]:
+            row += groups.count[g] - batches.rows[b]
+            batches.rows[b] = groups.count[g]
+    for part in range(2 * most + 2):
+        starts.start[part + 1] += starts.start[part]
 
 
 class SweepOrder:
-    """Groups and colours of the components that are solved by sweeps.
+    """Batches and colours of the components that are solved by sweeps.
 
     Args:
-        counts: Receives the numbers of groups and rows.
+        counts: Receives the numbers of groups, batches and rows.
         trees: Joints that are in no group, and bodies that share their colours.
 
     Attributes:
-        groups: The groups, colour by colour.
+        batches: The batches, colour by colour.
     """
 
     def __init__(self, counts: Counts, trees: JointTrees) -> None:
         self._trees = trees.trees, trees.bodies, trees.members
-        self._groups, self.groups, self._counts = Groups.zeros(0), ColouredGroups.zeros(0), counts
+        self._groups, self.batches, self._counts = Groups.zeros(0), Batches.zeros(0), counts
         self._most = TREE_COLOURS if len(trees.trees) > 1 else COLOURS
-        self._offsets = Offsets.zeros(self._most + 2)
+        self._sorts, self._starts = Offsets.zeros((self._most + 1) * SORTS + 1), Offsets.zeros(2 * self._most + 3)
 
     def record_list(
         self,
@@ -160,16 +221,17 @@ class SweepOrder:
         jacobian_rows: JacobianRows,
         first_point: int,
     ) -> None:
-        """Record the listing of the groups."""
-        counts = self._counts
-        for groups in (self._groups, self.groups):
-            p.require(groups, (counts.elements, 0))
-        records = components, nodes, elements, jacobian_rows, self._groups, counts, *self._trees
-        p.serial(list_groups, *records, first_point, self._most)
-        p.serial(sort_groups, self._groups, self.groups, self._offsets, counts, self._most)
+        """Record the listing of the batches."""
+        counts, groups, most = self._counts, self._groups, self._most
+        p.require(groups, (counts.elements, 0))
+        records = components, nodes, elements, jacobian_rows, groups, counts, *self._trees
+        p.serial(list_groups, *records, first_point, most)
+        p.serial(sort_groups, groups, self._sorts, counts, most)
+        p.require(self.batches, (counts.batches, 0))
+        p.serial(fill_batches, groups, self.batches, self._starts, counts, most)
 
-    def colours(self, backward: bool) -> list[tuple[np.ndarray, bool]]:
-        """First group and end of each colour, and whether one thread solves it."""
-        start = self._offsets.start
-        cells = [(start[colour : colour + 2], colour == self._most) for colour in range(self._most + 1)]
+    def colours(self, backward: bool) -> list[tuple[np.ndarray, np.ndarray, bool]]:
+        """Begin and end of the batches of each colour, lane after lane and side by side; whether it is the last."""
+        start, most = self._starts.start, self._most
+        cells = [(start[2 * c : 2 * c + 2], start[2 * c + 1 : 2 * c + 3], c == most) for c in range(most + 1)]
         return cells[::-1] if backward else cells

@@ -13,12 +13,11 @@ from shinari.collision.law import APART, COMPLIANCE, SLIDING, STICKING, friction
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.symmetric import times
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.block import add_rows
 from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.table import Points
-from shinari.systems.rigid.direct import move, relative_displacement
+from shinari.systems.rigid.direct import move
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames, were_swept
 from shinari.systems.rigid.graph import Graph
@@ -26,13 +25,25 @@ from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, find_trees
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.limits import store_sides
 from shinari.systems.rigid.joints.values import JointData, JointValues
-from shinari.systems.rigid.points import advance_point, halves
 from shinari.systems.rigid.progress import Counts
-from shinari.systems.rigid.sweep_groups import ColouredGroups, SweepOrder
+from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, SweepOrder
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
-from shinari.systems.rigid.sweep_points import NONE, sweep_points, sweep_points_of_trees
-from shinari.systems.rigid.sweep_rows import LEAVES, SWEEPS, SweepRows, write_sweep_rows
+from shinari.systems.rigid.sweep_points import NONE, spin_side_by_side, sweep_lane, sweep_side_by_side
+from shinari.systems.rigid.sweep_rows import (
+    AHEAD,
+    LEAVES,
+    SWEEPS,
+    SpinRows,
+    SweepRows,
+    lane3,
+    lane_arms,
+    parts_along_and_across,
+    set_lane3,
+    write_batch,
+)
 from shinari.systems.rigid.sweep_trees import (
+    ZERO,
+    displaced,
     displacement_since,
     factor_tree,
     finish_tree,
@@ -42,8 +53,8 @@ from shinari.systems.rigid.sweep_trees import (
     wrench,
 )
 
-# Groups that a thread takes at once.
-GRAIN = 32
+# Batches that a thread takes at once.
+GRAIN = 8
 # A grain that no colour reaches: one thread takes all.
 ALONE = 1 << 60
 
@@ -62,9 +73,9 @@ def start_sweep_node(j, nodes: Nodes, components: Components, frames: Frames, so
 
 
 @kernel(fastmath=STEADY)
-def start_sweep_group(
-    g,
-    groups: ColouredGroups,
+def start_batch(
+    b,
+    batches: Batches,
     rows: SweepRows,
     elements: Elements,
     jacobian_rows: JacobianRows,
@@ -74,25 +85,26 @@ def start_sweep_group(
     nodes: Nodes,
     joints: np.int64,
 ):
-    """Clear the forces of a joint; apply those of the last substep at contact points, if they were swept then.
+    """Clear the forces of joints; apply those of the last substep at contact points, if they were swept then.
 
     The direct solution carries any stress between stiff rows. Sweeps over softer rows would release it all at once.
     """
-    e, none = elements.order[groups.first[g]], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if e < joints:
-        elements.accumulated[e] = none
-    elif e < joints + len(jacobian_rows):
-        jacobian_rows.accumulated[e - joints] = 0.0
-    else:
-        r, warm = groups.row[g], were_swept(elements.frames[e, 0], elements.frames[e, 1], frames, solver_frames)
-        a, b = rows.nodes[r]
-        for k in range(r, r + groups.count[g]):
-            if not warm:
-                rows.force[k] = NONE
-            f = rows.force[k]
-            ra, rb = halves(rows.arms[k])
-            start_force(a, wrench(ra, f, NONE, 1.0), bodies, nodes)
-            start_force(b, wrench(rb, f, NONE, -1.0), bodies, nodes)
+    for lane in range(batches.groups[b]):
+        e = elements.order[batches.first[b, lane]]
+        if e < joints:
+            elements.accumulated[e] = ZERO
+        elif batches.kind[b] == JOINTS:
+            jacobian_rows.accumulated[e - joints] = 0.0
+        else:
+            warm = were_swept(elements.frames[e, 0], elements.frames[e, 1], frames, solver_frames)
+            on_a, on_b = ZERO, ZERO
+            for r in range(batches.row[b], batches.row[b] + batches.count[b, lane]):
+                f = lane3(rows.force, r, lane) if warm else NONE
+                set_lane3(rows.force, r, lane, f)
+                ra, rb = lane_arms(rows.arms, r, lane)
+                on_a, on_b = add_rows(on_a, wrench(ra, f, NONE, 1.0)), add_rows(on_b, wrench(rb, f, NONE, -1.0))
+            start_force(batches.nodes[b, 0, lane], on_a, bodies, nodes)
+            start_force(batches.nodes[b, 1, lane], on_b, bodies, nodes)
 
 
 @steady
@@ -107,8 +119,8 @@ def start_force(j, w, bodies, nodes):
 
 @kernel(fastmath=STEADY)
 def write_tree_mobility(
-    g,
-    groups: ColouredGroups,
+    b,
+    batches: Batches,
     rows: SweepRows,
     elements: Elements,
     points: Points,
@@ -118,25 +130,34 @@ def write_tree_mobility(
     first_point: np.int64,
 ):
     """Write what a force moves at contact points of bodies in trees, and their stiffnesses, in units of that mass."""
-    if elements.order[groups.first[g]] < first_point:
+    if batches.kind[b] != ONE_BY_ONE:
         return
-    r = groups.row[g]
-    a, b = rows.nodes[r]
-    if nodes.tree[a] < 0 and nodes.tree[b] < 0:
-        return
-    for k in range(r, r + groups.count[g]):
-        ra, rb = halves(rows.arms[k])
-        x = add(point_moved(a, ra, (1.0, 0.0, 0.0), bodies, nodes), point_moved(b, rb, (1.0, 0.0, 0.0), bodies, nodes))
-        y = add(point_moved(a, ra, (0.0, 1.0, 0.0), bodies, nodes), point_moved(b, rb, (0.0, 1.0, 0.0), bodies, nodes))
-        z = add(point_moved(a, ra, (0.0, 0.0, 1.0), bodies, nodes), point_moved(b, rb, (0.0, 0.0, 1.0), bodies, nodes))
-        n, old, new = rows.normal[k], rows.mobility[k], (x[0], y[1], z[2], y[2], z[0], x[1])
-        rows.mobility[k] = new
-        if points.law[rows.point[k], COMPLIANCE] == 0.0:
-            lighter = dot(n, times(new, n)) / dot(n, times(old, n))
-            grip = rows.grip[k]
-            rows.softness[k] *= lighter
-            rows.grip[k] = grip / lighter
-            rows.hold[k] = add(rows.hold[k], scale(work.slip[rows.point[k]], grip - rows.grip[k]))
+    for lane in range(batches.groups[b]):
+        i, j = batches.nodes[b, 0, lane], batches.nodes[b, 1, lane]
+        if nodes.tree[i] >= 0 or nodes.tree[j] >= 0:
+            for k in range(batches.count[b, lane]):
+                p = elements.order[batches.first[b, lane] + k] - first_point
+                write_lane_mobility(batches.row[b] + k, lane, p, i, j, rows, points, work, bodies, nodes)
+
+
+@steady
+def write_lane_mobility(r, lane, p, a, b, rows, points, work, bodies, nodes):
+    """Write what a force moves at a point, and its stiffness."""
+    ra, rb = lane_arms(rows.arms, r, lane)
+    x = add(point_moved(a, ra, (1.0, 0.0, 0.0), bodies, nodes), point_moved(b, rb, (1.0, 0.0, 0.0), bodies, nodes))
+    y = add(point_moved(a, ra, (0.0, 1.0, 0.0), bodies, nodes), point_moved(b, rb, (0.0, 1.0, 0.0), bodies, nodes))
+    z = add(point_moved(a, ra, (0.0, 0.0, 1.0), bodies, nodes), point_moved(b, rb, (0.0, 0.0, 1.0), bodies, nodes))
+    mobility = x[0], y[1], z[2], y[2], z[0], x[1]
+    along, reach, across = parts_along_and_across(mobility, lane3(rows.normal, r, lane))
+    lighter = along / rows.along[r, lane]
+    rows.along[r, lane], rows.across[r, lane] = along, across
+    set_lane3(rows.reach, r, lane, reach)
+    if points.law[p, COMPLIANCE] == 0.0:
+        grip = rows.grip[r, lane]
+        rows.softness[r, lane] *= lighter
+        rows.grip[r, lane] = grip / lighter
+        hold = add(lane3(rows.hold, r, lane), scale(work.slip[p], grip - rows.grip[r, lane]))
+        set_lane3(rows.hold, r, lane, hold)
 
 
 @steady
@@ -147,10 +168,11 @@ def point_moved(j, r, n, bodies, nodes):
 
 
 @kernel(fastmath=STEADY)
-def sweep_group(
-    g,
-    groups: ColouredGroups,
+def sweep_one_by_one(
+    b,
+    batches: Batches,
     rows: SweepRows,
+    spins: SpinRows,
     elements: Elements,
     jacobian_rows: JacobianRows,
     bodies: TreeBodies,
@@ -158,61 +180,66 @@ def sweep_group(
     nodes: Nodes,
     joints: np.int64,
 ):
-    """Solve the elements of a group once."""
-    e = elements.order[groups.first[g]]
-    if e < joints:
-        sweep_joint(e, elements, bodies, paths, nodes)
-        return
-    if e < joints + len(jacobian_rows):
-        sweep_jacobian_row(e, e - joints, elements, jacobian_rows, bodies, paths, nodes)
-        return
-    r = groups.row[g]
-    a, b = rows.nodes[r]
-    if nodes.tree[a] >= 0 or nodes.tree[b] >= 0:
-        sweep_points_of_trees(r, groups.count[g], rows, bodies, paths, nodes)
-        return
-    sweep_points(r, groups.count[g], rows, nodes)
+    """Solve the joints of a batch once, or its points lane after lane."""
+    for lane in range(batches.groups[b]):
+        e = elements.order[batches.first[b, lane]]
+        if batches.kind[b] == ONE_BY_ONE:
+            sweep_lane(b, lane, batches, rows, spins, bodies, paths, nodes)
+        elif e < joints:
+            sweep_joint(e, elements, bodies, paths, nodes)
+        else:
+            sweep_jacobian_row(e, e - joints, elements, jacobian_rows, bodies, paths, nodes)
 
 
 @kernel(fastmath=STEADY)
-def finish_sweep_group(
-    g,
-    groups: ColouredGroups,
+def finish_batch(
+    b,
+    batches: Batches,
     rows: SweepRows,
     elements: Elements,
     jacobian_rows: JacobianRows,
     points: Points,
     work: PointWork,
+    frames: Frames,
+    solver_frames: SolverFrames,
     nodes: Nodes,
     joints: np.int64,
 ):
-    """Write forces and displacements of a group after the last sweep."""
-    e = elements.order[groups.first[g]]
-    if joints <= e < joints + len(jacobian_rows):
-        jacobian_rows.force[e - joints], jacobian_rows.displacement[e - joints] = (
-            jacobian_rows.accumulated[e - joints],
-            0.0,
-        )
-    elif e >= joints:
-        for k in range(groups.row[g], groups.row[g] + groups.count[g]):
-            finish_point(k, joints + len(jacobian_rows), rows, elements, points, work, nodes)
+    """Write the forces of a batch after the last sweep, and the gaps of its points."""
+    first_point = joints + len(jacobian_rows)
+    for lane in range(batches.groups[b]):
+        e = elements.order[batches.first[b, lane]]
+        if batches.kind[b] == JOINTS:
+            if e >= joints:
+                g = e - joints
+                jacobian_rows.force[g], jacobian_rows.displacement[g] = jacobian_rows.accumulated[g], 0.0
+            continue
+        x, y = nodes.vector[batches.nodes[b, 0, lane]], nodes.vector[batches.nodes[b, 1, lane]]
+        ahead = AHEAD if were_swept(elements.frames[e, 0], elements.frames[e, 1], frames, solver_frames) else 0.0
+        for k in range(batches.count[b, lane]):
+            r, p = batches.row[b] + k, elements.order[batches.first[b, lane] + k] - first_point
+            n = lane3(rows.normal, r, lane)
+            ra, rb = lane_arms(rows.arms, r, lane)
+            work.gap[p] += dot(n, displaced(x, y, ra, rb))
+            finish_point(r, lane, p, n, ahead, rows, work)
 
 
 @steady
-def finish_point(k, first_point, rows, elements, points, work, nodes):
-    """Write force, gap, slip and state of a point, and the friction that is carried on."""
-    p = rows.point[k]
-    e = first_point + p
-    elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
-    advance_point(p, e, points, work, elements)
-    f, n = rows.force[k], points.normal[p]
+def finish_point(r, lane, p, n, ahead, rows, work):
+    """Write force and state of a point, and the force that the next substep begins with.
+
+    What a new point carries is the force of an impact, which does not last.
+    """
+    f, law = lane3(rows.force, r, lane), (rows.law[r, 0, lane], rows.law[r, 1, lane])
     normal, hold = dot(n, f), tangential(f, n)
     slides = dot(hold, hold) >= (work.friction_coefficient[p] * normal) * (work.friction_coefficient[p] * normal)
     work.status[p] = APART if normal <= 0.0 else (SLIDING if slides else STICKING)
     work.force[p] = f
-    last = tangential(work.last_force[p], n)
+    start = dot(n, work.last_force[p])
+    last = sub(work.last_force[p], scale(n, start))
     kept = add(last, scale(sub(hold, last), LEAVES))
-    work.kept_force[p] = add(scale(n, normal), friction(kept, normal, rows.law[k]))
+    more = max(normal + ahead * (normal - start), 0.0) if start > 0.0 else normal
+    work.kept_force[p] = add(scale(n, more), friction(kept, more, law))
 
 
 @kernel(fastmath=STEADY)
@@ -267,6 +294,7 @@ class Sweeps:
         solver_frames: Their work values.
         counts: Numbers of elements, nodes and components.
         joints: The joints.
+        rolling: Whether a surface has rolling or torsional friction.
     """
 
     def __init__(
@@ -280,34 +308,40 @@ class Sweeps:
         solver_frames: SolverFrames,
         counts: Counts,
         joints: Joints,
+        rolling: bool,
     ) -> None:
         self._graph, self._elements, self._jacobian_rows = graph, elements, jacobian_rows
         self._joints, self._data, self._values = len(joints), joints.data, joints.values
         self._points, self._work, self._frames, self._solver_frames = points, work, frames, solver_frames
         self.trees = find_trees(joints.table.codes, frames.inverse_mass > 0.0)
         self._counts, self._order, self._rows = counts, SweepOrder(counts, self.trees), SweepRows.zeros(0)
+        self._spins, self._rolling = SpinRows.zeros(0), rolling
 
     def record(self, p: Program, h: float, escape: float) -> None:
         """Record the solution; `h` is the substep [s], `escape` the depenetration speed [m/s]."""
         components, nodes, counts = self._graph.components, self._graph.nodes, self._counts
-        elements, jacobian_rows, groups, rows = self._elements, self._jacobian_rows, self._order.groups, self._rows
+        elements, jacobian_rows, batches, rows = self._elements, self._jacobian_rows, self._order.batches, self._rows
         frames, solver_frames, joints, bodies = self._frames, self._solver_frames, self._joints, self.trees.bodies
-        first_point, each, every = joints + len(jacobian_rows), (counts.groups, 0), (counts.nodes, 0)
+        first_point, each, every = joints + len(jacobian_rows), (counts.batches, 0), (counts.nodes, 0)
         p.launch(start_sweep_node, nodes, components, frames, solver_frames, h, count=every)
         self._record_trees(p, start_tree)
         self._order.record_list(p, components, nodes, elements, jacobian_rows, first_point)
         p.require(rows, (counts.rows, 0))
-        records = groups, rows, elements, self._points, self._work, frames, nodes
-        p.launch(write_sweep_rows, *records, first_point, h, escape, count=each, grain=GRAIN)
-        records = groups, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints
-        self._record_colours(p, start_sweep_group, records, backward=False)
+        if self._rolling:
+            p.require(self._spins, (counts.rows, 0))
+        records = batches, rows, self._spins, elements, self._points, self._work, nodes
+        p.launch(write_batch, *records, first_point, h, escape, count=each, grain=GRAIN)
+        records = batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints
+        for first, others, alone in self._order.colours(backward=False):
+            for cells in (first, others):
+                p.launch(start_batch, *records, colours=cells, grain=ALONE if alone else GRAIN)
         self._record_pair(p, first_point)
         with p.loop(SWEEPS // 2 - 1):
             if joints:
                 self._record_evaluate(p, h)
             self._record_pair(p, first_point)
-        records = groups, rows, elements, jacobian_rows, self._points, self._work, nodes
-        p.launch(finish_sweep_group, *records, joints, count=each, grain=GRAIN)
+        records = batches, rows, elements, jacobian_rows, self._points, self._work, frames, solver_frames, nodes
+        p.launch(finish_batch, *records, joints, count=each, grain=GRAIN)
         p.launch(finish_joint, self._data, self._values, elements, components, nodes, count=joints, grain=64)
         p.launch(move_sweep_node, nodes, components, frames, solver_frames, count=every)
 
@@ -319,15 +353,21 @@ class Sweeps:
 
     def _record_pair(self, p: Program, first_point: int) -> None:
         """Record a sweep forward and one backward."""
-        elements, groups, rows, nodes = self._elements, self._order.groups, self._rows, self._graph.nodes
+        elements, batches, rows, nodes = self._elements, self._order.batches, self._rows, self._graph.nodes
         bodies, paths = self.trees.bodies, self.trees.paths
         if len(self.trees.trees) > 1:
             self._record_trees(p, factor_tree)
-            records = groups, rows, elements, self._points, self._work, bodies, nodes, first_point
-            p.launch(write_tree_mobility, *records, count=(self._counts.groups, 0), grain=GRAIN)
-        records = groups, rows, elements, self._jacobian_rows, bodies, paths, nodes, self._joints
-        self._record_colours(p, sweep_group, records, backward=False)
-        self._record_colours(p, sweep_group, records, backward=True)
+            records = batches, rows, elements, self._points, self._work, bodies, nodes, first_point
+            p.launch(write_tree_mobility, *records, count=(self._counts.batches, 0), grain=GRAIN)
+        singles = batches, rows, self._spins, elements, self._jacobian_rows, bodies, paths, nodes, self._joints
+        for backward in (False, True):
+            for first, others, alone in self._order.colours(backward):
+                if alone or self._joints or len(self._jacobian_rows):
+                    p.launch(sweep_one_by_one, *singles, colours=first, grain=ALONE if alone else GRAIN)
+                if not alone:
+                    p.launch(sweep_side_by_side, batches, rows, nodes, 0.0, colours=others, grain=GRAIN)
+                if not alone and self._rolling:
+                    p.launch(spin_side_by_side, batches, rows, self._spins, nodes, 0.0, colours=others, grain=GRAIN)
         self._record_trees(p, finish_tree)
 
     def _record_trees(self, p: Program, kernel: Any) -> None:
@@ -344,7 +384,3 @@ class Sweeps:
         p.launch(move_sweep_node, *records, count=(self._counts.nodes, 0))
         records = self._data, self._values, elements, components, self._frames
         p.launch(evaluate_swept, *records, h, count=count, grain=GRAIN)
-
-    def _record_colours(self, p: Program, kernel: Any, records: tuple, backward: bool) -> None:
-        for cells, alone in self._order.colours(backward):
-            p.launch(kernel, *records, colours=cells, grain=ALONE if alone else GRAIN)
