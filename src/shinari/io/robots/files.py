@@ -44,7 +44,7 @@ class Files:
         name = name.replace("\\", "/").removeprefix("file://")
         scheme = next((scheme for scheme in PACKAGES if name.startswith(scheme)), None)
         if scheme is not None:
-            package, _, rest = name.removeprefix(scheme).partition("/")
+            package, _, rest = name.removeprefix(scheme).lstrip("/").partition("/")
             base = self._folder_of(package)
             if base is None:
                 raise FileError(

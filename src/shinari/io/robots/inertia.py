@@ -8,13 +8,16 @@ LEAST = 1e-3
 """Moments that are not positive are raised to this part of the largest."""
 GYRATION = 0.05
 """Radius of gyration of a body of which only the mass is known [m]."""
+SMALLEST = 1e-6
+"""A smaller radius of gyration is rounding of zero [m]."""
 
 
 def repaired(tensor: np.ndarray, mass: float) -> tuple[np.ndarray, str] | None:
     """The nearest tensor that a body can have, and what was wrong; None where nothing was.
 
     The principal axes stay. Moments that are not positive become a thousandth of the largest, and one that is larger
-    than the two others together becomes their sum.
+    than the two others together becomes their sum. A tensor without positive moments becomes that of a radius of
+    gyration of 5 cm.
 
     Args:
         tensor: The tensor (3, 3) [kg m^2].
@@ -24,8 +27,9 @@ def repaired(tensor: np.ndarray, mass: float) -> tuple[np.ndarray, str] | None:
         return mass * GYRATION**2 * np.eye(3), "is not finite"
     tensor = 0.5 * (tensor + tensor.T)
     moments, axes = np.linalg.eigh(tensor)
-    if moments[2] <= 0.0:
-        return mass * GYRATION**2 * np.eye(3), "is zero" if not tensor.any() else "is negative"
+    least = mass * SMALLEST**2
+    if moments[2] <= least:
+        return mass * GYRATION**2 * np.eye(3), "is zero" if moments[0] >= -least else "is negative"
     told = []
     if moments[0] <= SLACK * moments[2]:
         told.append(f"has the moment {moments[0]:.3g}")
