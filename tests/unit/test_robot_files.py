@@ -138,6 +138,8 @@ def test_a_package_is_a_folder_that_is_given_or_found(tmp_path: Path, monkeypatc
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "other"))
     write(tmp_path, trimesh.creation.box().export(file_type="stl"), "other/r/meshes/part.stl")
     assert len(load(path)[0].bodies) == 1
+    slashed = write(tmp_path, urdf('<mesh filename="package:///r/meshes/part.stl"/>'), "urdf/slashed.urdf")
+    assert len(load(slashed)[0].bodies) == 1
     monkeypatch.delenv("ROS_PACKAGE_PATH")
     write(tmp_path, "<package><name> r </name></package>", "package.xml")
     assert len(load(path)[0].bodies) == 1
@@ -197,6 +199,12 @@ def test_a_file_that_is_no_robot_is_refused_with_the_reason(tmp_path: Path, told
     assert "line 1" not in str(caught.value) or "XML" in str(caught.value)
 
 
+def test_a_file_with_macros_of_old_style_is_to_be_expanded(tmp_path: Path) -> None:
+    path = write(tmp_path, '<robot name="a"><include filename="$(find arm)/arm.xacro"/></robot>', "arm.urdf.xacro")
+    with pytest.raises(sn.FileError, match=r"expand them first: xacro arm\.urdf\.xacro > robot\.urdf"):
+        load(path)
+
+
 @pytest.mark.parametrize("path", [None, 3, "<mujoco/>", "missing.urdf", "."])
 def test_a_path_that_is_none_is_refused(path: object) -> None:
     with pytest.raises(sn.FileError, match=r"robot|cannot be read"):
@@ -252,6 +260,7 @@ INERTIA = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
     [
         ('ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"', "two make less", (1.0, 1.0, 2.0)),
         ('ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"', "is zero", (2.5e-3, 2.5e-3, 2.5e-3)),
+        ('ixx="0" ixy="0" ixz="1.4e-20" iyy="0" iyz="0" izz="0"', "is zero", (2.5e-3, 2.5e-3, 2.5e-3)),
         ('ixx="1" ixy="2" ixz="0" iyy="1" iyz="0" izz="3"', "has the moment -1", (3e-3, 3.0, 3.0)),
         ('ixx="nan" ixy="2" ixz="0" iyy="1" iyz="0" izz="3"', "not finite", (2.5e-3, 2.5e-3, 2.5e-3)),
     ],

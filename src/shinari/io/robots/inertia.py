@@ -13,7 +13,7 @@ SMALLEST = 1e-6
 
 
 def repaired(tensor: np.ndarray, mass: float) -> tuple[np.ndarray, str] | None:
-    """The nearest tensor that a body can have, and what was wrong; None where nothing was.
+    """The nearest tensor that a body can have, and what was wrong and is taken; None where nothing was.
 
     The principal axes stay. Moments that are not positive become a thousandth of the largest, and one that is larger
     than the two others together becomes their sum. A tensor without positive moments becomes that of a radius of
@@ -23,13 +23,14 @@ def repaired(tensor: np.ndarray, mass: float) -> tuple[np.ndarray, str] | None:
         tensor: The tensor (3, 3) [kg m^2].
         mass: Mass of the body [kg].
     """
+    taken = f"that of a radius of gyration of {100 * GYRATION:g} cm is taken"
     if not np.isfinite(tensor).all():
-        return mass * GYRATION**2 * np.eye(3), "is not finite"
+        return mass * GYRATION**2 * np.eye(3), f"is not finite; {taken}"
     tensor = 0.5 * (tensor + tensor.T)
     moments, axes = np.linalg.eigh(tensor)
     least = mass * SMALLEST**2
     if moments[2] <= least:
-        return mass * GYRATION**2 * np.eye(3), "is zero" if moments[0] >= -least else "is negative"
+        return mass * GYRATION**2 * np.eye(3), f"is {'zero' if moments[0] >= -least else 'negative'}; {taken}"
     told = []
     if moments[0] <= SLACK * moments[2]:
         told.append(f"has the moment {moments[0]:.3g}")
@@ -37,4 +38,6 @@ def repaired(tensor: np.ndarray, mass: float) -> tuple[np.ndarray, str] | None:
     if moments[0] + moments[1] < moments[2] * (1.0 - SLACK):
         told.append(f"has moments {', '.join(f'{m:.3g}' for m in moments)}, of which two make less than the third")
         moments[2] = moments[0] + moments[1]
-    return (axes @ np.diag(moments) @ axes.T, " and ".join(told)) if told else None
+    if not told:
+        return None
+    return axes @ np.diag(moments) @ axes.T, f"{' and '.join(told)}; the nearest that a body can have is taken"

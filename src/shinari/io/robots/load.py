@@ -33,6 +33,8 @@ Z_TO_Y = np.array([np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])
 """Turns the world of the file, Z up, into that of the scene, Y up: x stays, y goes to -z."""
 BETWEEN = 1.0e-3
 """Part of the mass of a body that goes to each of the bodies between its joints, where it has several."""
+MOST_TOLD = 12
+"""What a warning names of a list; the rest is counted."""
 KINDS = {BALL: "ball", SLIDE: "slider", HINGE: "hinge"}
 
 
@@ -103,14 +105,17 @@ def load_robot(
         chosen = f"{wanted}_{number}"
     with all_or_nothing(scene):
         robot = _Adder(scene, mechanism, chosen, (at, turn), density).robot()
-    told = [
-        f"{what}: " + "; ".join(found)
-        for what, found in (("skipped", robot.skipped), ("repaired", robot.repaired))
-        if found
-    ]
+    told = [_listed("skipped", robot.skipped), _listed("repaired", robot.repaired)]
+    told = [text for text in told if text]
     if told:
         warn(f"{path}: {'. '.join(told)}", RobotWarning)
     return robot
+
+
+def _listed(what: str, found: list[str]) -> str:
+    """The first of a list in words, and where the others are."""
+    more = f"; and {len(found) - MOST_TOLD} more, see robot.{what}" if len(found) > MOST_TOLD else ""
+    return f"{what}: {'; '.join(found[:MOST_TOLD])}{more}" if found else ""
 
 
 class _Adder:
