@@ -25,7 +25,9 @@ HELD = sn.Servo(0.0, stiffness=1000.0, damping=50.0)
 
 def built(case: str, robots: int, poses: str, **settings: object) -> tuple[sn.Simulation, list[sn.Robot]]:
     """The simulation of a case, after a step that compiles."""
-    height, spread = (0.3 if case == "limp" else 0.0), (SPREAD if poses == "different" else 0.0)
+    # of different poses feet may be lower than of equal ones
+    height = 0.0 if (case, poses) == ("held", "equal") else 0.3
+    spread = SPREAD if poses == "different" else 0.0
     scene, found = crowd(robots, height, ground=case != "air", spread=spread)
     with warnings.catch_warnings():
         # of different poses some overlap

@@ -199,6 +199,16 @@ def test_a_file_that_is_no_robot_is_refused_with_the_reason(tmp_path: Path, told
     assert "line 1" not in str(caught.value) or "XML" in str(caught.value)
 
 
+def test_a_world_that_is_not_there_stands_still(tmp_path: Path) -> None:
+    joint = (
+        '<joint name="j" type="revolute"><parent link="world"/><child link="a"/><limit lower="-1" upper="1"/></joint>'
+    )
+    scene, robot = load(write(tmp_path, urdf().replace("</robot>", f"{joint}</robot>")))
+    assert robot.names == ("j",)
+    assert len(scene.bodies) == 1
+    assert "link 'world': joints name it" in robot.repaired[0]
+
+
 def test_a_file_with_macros_of_old_style_is_to_be_expanded(tmp_path: Path) -> None:
     path = write(tmp_path, '<robot name="a"><include filename="$(find arm)/arm.xacro"/></robot>', "arm.urdf.xacro")
     with pytest.raises(sn.FileError, match=r"expand them first: xacro arm\.urdf\.xacro > robot\.urdf"):

@@ -42,6 +42,8 @@ NUMBERS = {
 """How many numbers attributes have."""
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+WORLD = "world"
+"""What stands still, where joints name it without a link of that name."""
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -68,6 +70,11 @@ def prepare_urdf(root: Element, source: Source) -> None:
     for told, found in sloppy.items():
         source.repair(f"inertia of link{'s' * (len(found) > 1)} {', '.join(found)}: {told}")
     names = {link.get("name", "") for link in links}
+    if WORLD not in names and any(parent.get("link") == WORLD for parent in root.iterfind("joint/parent")):
+        # other readers know it without being told
+        ElementTree.SubElement(root, "link", {"name": WORLD})
+        names.add(WORLD)
+        source.repair(f"link {WORLD!r}: joints name it and it is not there; it stands still")
     for joint in root.findall("joint"):
         _prepare_joint(joint, names, source)
     _check_tree(root, source)
