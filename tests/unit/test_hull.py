@@ -193,7 +193,7 @@ def test_a_coarse_hull_leaves_out_no_more_than_a_distance(name: str, distance: f
 
 
 def test_a_coarse_hull_of_a_ball_has_few_corners():
-    """Triangles in circles of depth d have areas up to 2.6 d: at least 2.4 / d corners; here at most 4 times as many."""
+    """Triangles in circles of depth d have areas up to 2.6 d: at least 2.4 / d corners; here at most 4 times that."""
     points = ball(3000, 4)
     for distance in (0.01, 0.03, 0.1):
         assert len(coarse_corners(points, distance)) <= 4.0 * 2.4 / distance

@@ -399,3 +399,32 @@ def test_unknown_parts_of_a_robot_are_named_with_those_that_there_are(tmp_path: 
         robot.sensors["gyro"]
     assert "elbow" not in robot.joints
     assert robot.joints.get("elbow") is None
+
+
+def test_links_of_a_urdf_that_start_in_each_other_pass_through_each_other(tmp_path: Path) -> None:
+    """The hand reaches into the base, and the tool only touches it; in an MJCF both are in contact, as in MuJoCo."""
+    links, joints = "", ""
+    places = {"base": (0.0, 0.2), "arm": (0.5, 0.1), "hand": (0.16, 0.2), "tool": (-0.2, 0.2)}
+    for name, (x, size) in places.items():
+        geometry = f'<geometry><box size="{size} 0.1 0.1"/></geometry>'
+        mass = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+        links += f'<link name="{name}">{mass}<collision><origin xyz="{x} 0 0"/>{geometry}</collision></link>'
+    for parent, child in (("base", "arm"), ("arm", "hand"), ("arm", "tool")):
+        joints += f'<joint name="{child}" type="continuous"><parent link="{parent}"/><child link="{child}"/></joint>'
+    scene, robot = load(write(tmp_path, f'<robot name="r">{links}{joints}</robot>'))
+    (told,) = [text for text in robot.repaired if "lie in each other" in text]
+    assert told.endswith("'base' and 'hand' by 0.04 m")
+    pairs = {tuple(sorted(pair)) for pair in scene.ignored}
+    assert ("r/base", "r/hand") in pairs
+    assert ("r/base", "r/tool") not in pairs
+    sn.Simulation(scene)
+    bodies = "".join(
+        f'<body name="{name}"><joint/><geom type="box" pos="{x} 0 0" size="{0.5 * size} .05 .05"/>'
+        for name, (x, size) in list(places.items())[1:3]
+    )
+    base = '<body name="base"><geom type="box" size=".1 .05 .05"/>'
+    scene, robot = load(write(tmp_path, f"<mujoco><worldbody>{base}{bodies}</body></body></body></worldbody></mujoco>"))
+    assert robot.repaired == []
+    assert ("robot/base", "robot/hand") not in {tuple(sorted(pair)) for pair in scene.ignored}
+    with pytest.warns(sn.ContactWarning, match="overlap at the start, by 0.04 m"):
+        sn.Simulation(scene)

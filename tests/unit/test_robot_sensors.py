@@ -175,7 +175,7 @@ def test_contacts_are_those_of_mujoco(tmp_path: Path) -> None:
 
 @PRECISIONS
 def test_limits_are_told_where_they_hold(tmp_path: Path, precision: str) -> None:
-    """A bar that falls onto its limit, and a ball on a cord: 0 before, the rate as it arrives, at rest hardly exceeded."""
+    """A bar that falls onto its limit, and a ball on a cord: 0 before, then the rate, at rest hardly exceeded."""
     text = """<mujoco><worldbody><body pos="0 0 1"><joint name="j" axis="0 1 0" range="-90 20"/>
       <geom type="capsule" fromto="0 0 0 .4 0 0" size=".02"/></body><site name="wall" pos="2 0 1"/>
       <body pos="2 0 .6"><joint type="slide" axis="0 0 1"/><geom size=".05"/><site name="eye"/></body></worldbody>

@@ -49,7 +49,7 @@ class Files:
             if base is None:
                 raise FileError(
                     f"{self._path}: <{tag}>: the package {check.short(package)} of {short} is in no folder above the "
-                    f"file and not in {SEARCH_PATH}; give load_robot(package=folder)"
+                    f"file and not in {SEARCH_PATH}; give load_robot(package=folder) or --package"
                 )
         else:
             base, rest = self._folder, posixpath.join(folder, name)
@@ -58,9 +58,10 @@ class Files:
         file = Path(os.path.realpath(base / posixpath.normpath(rest)))
         allowed = [base, self._folder, *([] if self.package is None else [self.package])]
         if posixpath.isabs(rest) or not any(file.is_relative_to(os.path.realpath(root)) for root in allowed):
+            both = os.path.commonpath([self._folder, file])
             raise FileError(
-                f"{self._path}: <{tag}>: names the file {short}, which lies outside the folder of the robot; "
-                f"give load_robot(package=folder that holds both)"
+                f"{self._path}: <{tag}>: names the file {short}, which lies outside the folder of the robot; where "
+                f"it may be read, give load_robot(package={both!r}) or --package"
             )
         return file
 
