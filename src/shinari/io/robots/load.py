@@ -53,9 +53,9 @@ def load_robot(
 ) -> Robot:
     """Add the robot of a URDF or MJCF file to a scene; needs the extra [robot].
 
-    The page "Robots" lists what is read. Of a mesh the convex hull touches and the mesh is shown. Bodies that are joined
-    pass through each other, and so do links of a URDF that lie in each other at the start. All else that the file has is
-    listed in `skipped`, and in a warning.
+    The page "Robots" lists what is read. Of a mesh the convex hull touches and the mesh is shown. Bodies that are
+    joined pass through each other, and so do links of a URDF that lie in each other at the start. All else that the
+    file has is listed in `skipped`, and in a warning.
 
     Such files are Z up: their world is turned about x by -90 degrees, so that z becomes y and y becomes -z, and is then
     turned and moved as asked. The axes of bodies and joints stay those of the file. Angles and travels of joints count
