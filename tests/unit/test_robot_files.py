@@ -149,8 +149,38 @@ def test_a_package_is_a_folder_that_is_given_or_found(tmp_path: Path, monkeypatc
         assert len(load(write(tmp_path, text, place))[0].bodies) == 1
     with pytest.raises(sn.FileError, match="outside"):
         load(write(tmp_path, urdf('<mesh filename="package://r/../../secret.stl"/>'), "ws/r/urdf/robot.urdf"))
-    relative = write(tmp_path, urdf('<mesh filename="../meshes/part.stl"/>'), "urdf/robot.urdf")
+    relative = write(tmp_path, urdf('<mesh filename="../meshes/part.stl"/>'), "arm/robot.urdf")
     assert len(load(relative, package=tmp_path)[0].bodies) == 1
+
+
+def test_a_path_may_begin_with_the_name_of_a_folder_above(tmp_path: Path) -> None:
+    cube = trimesh.creation.box().export(file_type="stl")
+    write(tmp_path, cube, "kitchen/mug/hull.stl")
+    write(tmp_path, cube, "kitchen/hull.stl")
+    for name in ("mug/hull.stl", "kitchen/mug/hull.stl"):
+        assert len(load(write(tmp_path, urdf(f'<mesh filename="{name}"/>'), "kitchen/mug/a.urdf"))[0].bodies) == 1
+    with pytest.raises(sn.FileError, match="outside"):
+        load(write(tmp_path, urdf('<mesh filename="kitchen/hull.stl"/>'), "kitchen/mug/a.urdf"))
+
+
+def test_an_inertia_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    inertia = '<inertial pos="0 0 0" mass="{}" diaginertia="1 1 1"/>'
+    body = f'<body name="b"><joint/>{inertia.format(2)}{inertia.format(3)}<geom size="1"/></body>'
+    scene, robot = load(write(tmp_path, f"<mujoco><worldbody>{body}</worldbody></mujoco>"))
+    assert scene.bodies[0].mass == 2.0
+    assert any("inertial" in told for told in robot.skipped)
+
+
+@pytest.mark.parametrize("folder", ["urdf", "mjcf", "Robots"])
+def test_meshes_may_lie_beside_the_folder_of_descriptions(tmp_path: Path, folder: str) -> None:
+    cube = trimesh.creation.box().export(file_type="stl")
+    write(tmp_path, cube, "arm/meshes/part.stl")
+    write(tmp_path, cube, "secret.stl")
+    near = write(tmp_path, urdf('<mesh filename="../meshes/part.stl"/>'), f"arm/{folder}/robot.urdf")
+    assert len(load(near)[0].bodies[0].pieces) == 1
+    far = write(tmp_path, urdf('<mesh filename="../../secret.stl"/>'), f"arm/{folder}/robot.urdf")
+    with pytest.raises(sn.FileError, match="outside"):
+        load(far)
 
 
 def test_included_files_take_the_place_of_their_tag(tmp_path: Path) -> None:
