@@ -3,6 +3,7 @@
 import importlib
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -113,3 +114,23 @@ def warn(text: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
+
+
+MOST_TOLD = 5
+"""Warnings of a kind that are given one by one; of more one names so many and counts the rest."""
+
+
+def warn_of_several(found: Sequence[tuple[float, str]], category: type[Warning], advice: str = "") -> None:
+    """Warn of several of a kind: of each by itself, or in one message that names the worst where they are many.
+
+    Args:
+        found: How bad each is, and what it is.
+        category: Kind of the warning.
+        advice: What happens with all of them, or what to do.
+    """
+    texts = [text for _, text in found]
+    if len(texts) > MOST_TOLD:
+        worst = [text for _, text in sorted(found, key=lambda one: -one[0])[:MOST_TOLD]]
+        texts = [f"{'; '.join(worst)}; and {len(texts) - MOST_TOLD} others"]
+    for text in texts:
+        warn(f"{text}; {advice}" if advice else text, category)

@@ -69,3 +69,17 @@ def test_mesh_in_mesh():
     found = messages(scene)
     assert len(found) == 1
     assert "'a' and 'b' overlap at the start, by 0.05 m" in found[0]
+
+
+def test_many_overlaps_are_one_warning_that_names_the_deepest():
+    """Twelve pairs: five are named, deepest first, and seven counted."""
+    scene = sn.Scene()
+    for k in range(12):
+        scene.add_rigid_body(sn.Box((1, 1, 1)), position=(3 * k, 5, 0), name=f"lower {k}")
+        scene.add_rigid_body(sn.Box((1, 1, 1)), position=(3 * k, 5.9 - 0.02 * (k % 7), 0), name=f"upper {k}")
+    (told,) = messages(scene)
+    named = told.split("; ")
+    assert named[0] == "'lower 6' and 'upper 6' overlap at the start, by 0.22 m"
+    assert len([text for text in named if "overlap at the start" in text]) == 5
+    assert "and 7 others" in named[5]
+    assert "scene.ignore_contact" in told

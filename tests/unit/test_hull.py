@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import ConvexHull as Reference
 
 import shinari as sn
-from shinari.geometry.hull import FLAT, convex_hull
+from shinari.geometry.hull import FLAT, coarse_corners, convex_hull
 from shinari.shapes.base import shape_mesh
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
@@ -179,3 +179,21 @@ def test_slabs_that_are_about_as_thin_as_what_counts_as_flat(thickness: float) -
 def test_what_has_no_hull_is_refused(points: object, message: str) -> None:
     with pytest.raises(sn.ShinariError, match=message):
         sn.ConvexHull(points)
+
+
+@pytest.mark.parametrize("distance", [1e-3, 1e-2, 0.05])
+@pytest.mark.parametrize("name", ["ball", "cloud", "turned grid far away", "prism"])
+def test_a_coarse_hull_leaves_out_no_more_than_a_distance(name: str, distance: float) -> None:
+    points = CLOUDS[name]
+    distance *= float(np.linalg.norm(np.ptp(points, axis=0)))
+    chosen = coarse_corners(points, distance)
+    assert np.array_equal(chosen, np.unique(chosen))
+    planes = Reference(points[chosen]).equations
+    assert (planes[:, :3] @ points.T + planes[:, 3:]).max() <= distance * (1.0 + 1e-9)
+
+
+def test_a_coarse_hull_of_a_ball_has_few_corners():
+    """Triangles in circles of depth d have areas up to 2.6 d: at least 2.4 / d corners; here at most 4 times that."""
+    points = ball(3000, 4)
+    for distance in (0.01, 0.03, 0.1):
+        assert len(coarse_corners(points, distance)) <= 4.0 * 2.4 / distance

@@ -138,6 +138,8 @@ def test_a_package_is_a_folder_that_is_given_or_found(tmp_path: Path, monkeypatc
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "other"))
     write(tmp_path, trimesh.creation.box().export(file_type="stl"), "other/r/meshes/part.stl")
     assert len(load(path)[0].bodies) == 1
+    slashed = write(tmp_path, urdf('<mesh filename="package:///r/meshes/part.stl"/>'), "urdf/slashed.urdf")
+    assert len(load(slashed)[0].bodies) == 1
     monkeypatch.delenv("ROS_PACKAGE_PATH")
     write(tmp_path, "<package><name> r </name></package>", "package.xml")
     assert len(load(path)[0].bodies) == 1
@@ -147,8 +149,38 @@ def test_a_package_is_a_folder_that_is_given_or_found(tmp_path: Path, monkeypatc
         assert len(load(write(tmp_path, text, place))[0].bodies) == 1
     with pytest.raises(sn.FileError, match="outside"):
         load(write(tmp_path, urdf('<mesh filename="package://r/../../secret.stl"/>'), "ws/r/urdf/robot.urdf"))
-    relative = write(tmp_path, urdf('<mesh filename="../meshes/part.stl"/>'), "urdf/robot.urdf")
+    relative = write(tmp_path, urdf('<mesh filename="../meshes/part.stl"/>'), "arm/robot.urdf")
     assert len(load(relative, package=tmp_path)[0].bodies) == 1
+
+
+def test_a_path_may_begin_with_the_name_of_a_folder_above(tmp_path: Path) -> None:
+    cube = trimesh.creation.box().export(file_type="stl")
+    write(tmp_path, cube, "kitchen/mug/hull.stl")
+    write(tmp_path, cube, "kitchen/hull.stl")
+    for name in ("mug/hull.stl", "kitchen/mug/hull.stl"):
+        assert len(load(write(tmp_path, urdf(f'<mesh filename="{name}"/>'), "kitchen/mug/a.urdf"))[0].bodies) == 1
+    with pytest.raises(sn.FileError, match="outside"):
+        load(write(tmp_path, urdf('<mesh filename="kitchen/hull.stl"/>'), "kitchen/mug/a.urdf"))
+
+
+def test_an_inertia_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    inertia = '<inertial pos="0 0 0" mass="{}" diaginertia="1 1 1"/>'
+    body = f'<body name="b"><joint/>{inertia.format(2)}{inertia.format(3)}<geom size="1"/></body>'
+    scene, robot = load(write(tmp_path, f"<mujoco><worldbody>{body}</worldbody></mujoco>"))
+    assert scene.bodies[0].mass == 2.0
+    assert any("inertial" in told for told in robot.skipped)
+
+
+@pytest.mark.parametrize("folder", ["urdf", "mjcf", "Robots"])
+def test_meshes_may_lie_beside_the_folder_of_descriptions(tmp_path: Path, folder: str) -> None:
+    cube = trimesh.creation.box().export(file_type="stl")
+    write(tmp_path, cube, "arm/meshes/part.stl")
+    write(tmp_path, cube, "secret.stl")
+    near = write(tmp_path, urdf('<mesh filename="../meshes/part.stl"/>'), f"arm/{folder}/robot.urdf")
+    assert len(load(near)[0].bodies[0].pieces) == 1
+    far = write(tmp_path, urdf('<mesh filename="../../secret.stl"/>'), f"arm/{folder}/robot.urdf")
+    with pytest.raises(sn.FileError, match="outside"):
+        load(far)
 
 
 def test_included_files_take_the_place_of_their_tag(tmp_path: Path) -> None:
@@ -195,6 +227,22 @@ def test_a_file_that_is_no_robot_is_refused_with_the_reason(tmp_path: Path, told
     with pytest.raises(sn.FileError, match=rf"robot\.(urdf|xml).*{told.replace('  ', ' ')}") as caught:
         load(write(tmp_path, BAD[told]))
     assert "line 1" not in str(caught.value) or "XML" in str(caught.value)
+
+
+def test_a_world_that_is_not_there_stands_still(tmp_path: Path) -> None:
+    joint = (
+        '<joint name="j" type="revolute"><parent link="world"/><child link="a"/><limit lower="-1" upper="1"/></joint>'
+    )
+    scene, robot = load(write(tmp_path, urdf().replace("</robot>", f"{joint}</robot>")))
+    assert robot.names == ("j",)
+    assert len(scene.bodies) == 1
+    assert "link 'world': joints name it" in robot.repaired[0]
+
+
+def test_a_file_with_macros_of_old_style_is_to_be_expanded(tmp_path: Path) -> None:
+    path = write(tmp_path, '<robot name="a"><include filename="$(find arm)/arm.xacro"/></robot>', "arm.urdf.xacro")
+    with pytest.raises(sn.FileError, match=r"expand them first: xacro arm\.urdf\.xacro > robot\.urdf"):
+        load(path)
 
 
 @pytest.mark.parametrize("path", [None, 3, "<mujoco/>", "missing.urdf", "."])
@@ -252,6 +300,7 @@ INERTIA = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
     [
         ('ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"', "two make less", (1.0, 1.0, 2.0)),
         ('ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"', "is zero", (2.5e-3, 2.5e-3, 2.5e-3)),
+        ('ixx="0" ixy="0" ixz="1.4e-20" iyy="0" iyz="0" izz="0"', "is zero", (2.5e-3, 2.5e-3, 2.5e-3)),
         ('ixx="1" ixy="2" ixz="0" iyy="1" iyz="0" izz="3"', "has the moment -1", (3e-3, 3.0, 3.0)),
         ('ixx="nan" ixy="2" ixz="0" iyy="1" iyz="0" izz="3"', "not finite", (2.5e-3, 2.5e-3, 2.5e-3)),
     ],
@@ -380,3 +429,32 @@ def test_unknown_parts_of_a_robot_are_named_with_those_that_there_are(tmp_path: 
         robot.sensors["gyro"]
     assert "elbow" not in robot.joints
     assert robot.joints.get("elbow") is None
+
+
+def test_links_of_a_urdf_that_start_in_each_other_pass_through_each_other(tmp_path: Path) -> None:
+    """The hand reaches into the base, and the tool only touches it; in an MJCF both are in contact, as in MuJoCo."""
+    links, joints = "", ""
+    places = {"base": (0.0, 0.2), "arm": (0.5, 0.1), "hand": (0.16, 0.2), "tool": (-0.2, 0.2)}
+    for name, (x, size) in places.items():
+        geometry = f'<geometry><box size="{size} 0.1 0.1"/></geometry>'
+        mass = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+        links += f'<link name="{name}">{mass}<collision><origin xyz="{x} 0 0"/>{geometry}</collision></link>'
+    for parent, child in (("base", "arm"), ("arm", "hand"), ("arm", "tool")):
+        joints += f'<joint name="{child}" type="continuous"><parent link="{parent}"/><child link="{child}"/></joint>'
+    scene, robot = load(write(tmp_path, f'<robot name="r">{links}{joints}</robot>'))
+    (told,) = [text for text in robot.repaired if "lie in each other" in text]
+    assert told.endswith("'base' and 'hand' by 0.04 m")
+    pairs = {tuple(sorted(pair)) for pair in scene.ignored}
+    assert ("r/base", "r/hand") in pairs
+    assert ("r/base", "r/tool") not in pairs
+    sn.Simulation(scene)
+    bodies = "".join(
+        f'<body name="{name}"><joint/><geom type="box" pos="{x} 0 0" size="{0.5 * size} .05 .05"/>'
+        for name, (x, size) in list(places.items())[1:3]
+    )
+    base = '<body name="base"><geom type="box" size=".1 .05 .05"/>'
+    scene, robot = load(write(tmp_path, f"<mujoco><worldbody>{base}{bodies}</body></body></body></worldbody></mujoco>"))
+    assert robot.repaired == []
+    assert ("robot/base", "robot/hand") not in {tuple(sorted(pair)) for pair in scene.ignored}
+    with pytest.warns(sn.ContactWarning, match="overlap at the start, by 0.04 m"):
+        sn.Simulation(scene)

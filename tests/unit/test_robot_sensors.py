@@ -118,3 +118,121 @@ def test_sensors_read_what_mujoco_reads(tmp_path: Path) -> None:
             expected = UPRIGHT @ expected
         size = max(1.0, float(np.abs(expected).max()))
         assert np.allclose(found, expected, rtol=0, atol=5e-3 * size), (name, sensor.kind, found, expected)
+
+
+FEET = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1"/>
+  <body name="table" pos="0 0 .2"><freejoint/><geom name="top" type="box" size=".3 .2 .02" mass="2"/>
+  <geom name="left" type="sphere" size=".03" pos="-.2 0 -.17" mass=".1"/>
+  <geom name="right" type="sphere" size=".03" pos=".2 .1 -.17" mass=".1"/>
+  <geom name="rear" type="sphere" size=".03" pos=".2 -.1 -.17" mass=".1"/>
+  <site name="zone" type="box" size=".1 .3 .05" pos=".2 0 -.2"/></body>
+  <body name="cup" pos=".1 .02 .27"><freejoint/><geom name="cup" type="box" size=".05 .04 .05" mass="1"/></body>
+  </worldbody><sensor>
+  <contact name="left" geom1="left" data="found force pos normal"/>
+  <contact name="pair" geom1="floor" body2="table" reduce="netforce" data="found force torque dist pos normal tangent"/>
+  <contact name="cup" subtree1="cup" subtree2="table" num="6" data="found dist normal"/>
+  <contact name="floor" body2="world" reduce="netforce" data="found force"/>
+  <contact name="zone" site="zone" num="3" data="found"/><contact name="any" reduce="netforce" data="found"/>
+  <contact name="most" geom2="floor" reduce="maxforce" num="2" data="force normal tangent"/>
+  <contact name="none" geom1="left" geom2="cup" data="found force"/></sensor></mujoco>"""
+
+
+def test_contacts_are_those_of_mujoco(tmp_path: Path) -> None:
+    """A table on three round feet, with a cup: by geoms of one body, bodies, subtrees and a site; forces at rest."""
+    scene, robot = load(tmp_path, FEET)
+    assert not [told for told in robot.skipped if "sensor" in told]
+    sim = sn.Simulation(scene, substeps=10, precision="float64", threads=1)
+    sim.run(1.0, progress=False)
+    model = mujoco.MjModel.from_xml_string(FEET)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, 1500)
+    mujoco.mj_forward(model, data)
+    found = {name: sensor.read() for name, sensor in robot.sensors.items()}
+    expected = {name: np.array(data.sensor(name).data) for name in robot.sensors}
+    assert all(found[name].shape == expected[name].shape for name in found)
+    for name in ("zone", "none"):
+        assert np.array_equal(found[name], expected[name]), name
+    assert found["any"] == found["pair"][0] + found["cup"][0]
+
+    def turned(values: np.ndarray, *starts: int) -> np.ndarray:
+        values = values.copy()
+        for start in starts:
+            values[start : start + 3] = UPRIGHT @ values[start : start + 3]
+        return values
+
+    # MuJoCo's floor gives way by 0.1 mm
+    assert found["left"] == pytest.approx(turned(expected["left"], 4, 7), abs=1e-3 * 15.0)
+    pair = turned(expected["pair"], 1, 4, 8)
+    assert found["pair"][:11] == pytest.approx(pair[:11], abs=2e-3)
+    assert np.array_equal(found["pair"][11:], [1, 0, 0, 0, 1, 0])
+    assert found["cup"][2:5] == pytest.approx((0, -1, 0), abs=1e-6)
+    assert found["floor"][1:] == pytest.approx((0, -3.3 * 9.81, 0), abs=1e-3)
+    most = found["most"].reshape(2, 9)
+    assert most[:, 0] == pytest.approx(expected["most"].reshape(2, 9)[:, 0], rel=1e-3)
+    assert np.allclose(most[:, 3:6], (0, -1, 0))
+    assert np.allclose((most[:, 3:6] * most[:, 6:]).sum(axis=1), 0.0)
+
+
+@PRECISIONS
+def test_limits_are_told_where_they_hold(tmp_path: Path, precision: str) -> None:
+    """A bar that falls onto its limit, and a ball on a cord: 0 before, then the rate, at rest hardly exceeded."""
+    text = """<mujoco><worldbody><body pos="0 0 1"><joint name="j" axis="0 1 0" range="-90 20"/>
+      <geom type="capsule" fromto="0 0 0 .4 0 0" size=".02"/></body><site name="wall" pos="2 0 1"/>
+      <body pos="2 0 .6"><joint type="slide" axis="0 0 1"/><geom size=".05"/><site name="eye"/></body></worldbody>
+      <tendon><spatial name="cord" range="0 .5"><site site="wall"/><site site="eye"/></spatial></tendon>
+      <sensor><jointlimitpos name="p" joint="j"/><jointlimitvel name="v" joint="j"/>
+      <tendonlimitpos name="tp" tendon="cord"/><tendonlimitvel name="tv" tendon="cord"/></sensor></mujoco>"""
+    scene, robot = load(tmp_path, text)
+    assert robot.skipped == []
+    sim = sn.Simulation(scene, substeps=10, precision=precision, sleep=False)
+    sim.step()
+    assert [robot.sensors[name].read()[0] for name in ("p", "v", "tp", "tv")] == [0.0] * 4
+    sim.run(2.0, progress=False)
+    assert robot.joints["j"].angle == pytest.approx(np.radians(20.0), abs=1e-5)
+    assert robot.tendons["cord"].length == pytest.approx(0.5, abs=1e-5)
+    for name in ("p", "tp"):
+        assert -1e-5 < robot.sensors[name].read()[0] <= 0.0
+    # towards the limit is negative, as the rate of the gap
+    sim.state.body_angular_velocities[0] = (0, 0, -3.0)
+    assert robot.sensors["v"].read()[0] == pytest.approx(-robot.joints["j"].velocity, abs=1e-6)
+    assert abs(robot.sensors["v"].read()[0]) == pytest.approx(3.0, rel=1e-6)
+
+
+def test_energies_are_those_of_mujoco(tmp_path: Path) -> None:
+    """Rotors, springs of joints and tendons, several joints in a body; the sum is what drives and damping leave."""
+    text = """<mujoco><option timestep="1e-4"/><worldbody><site name="wall" pos=".5 0 1.2"/><body pos="0 0 1">
+      <joint name="a" axis="0 1 0" armature=".02" stiffness="3" springref="20"/><joint name="b" axis="0 0 1"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/><body pos=".3 0 0"><joint name="c" axis="1 1 0"/>
+      <geom type="box" size=".1 .05 .02" pos=".1 .03 0"/><site name="tip" pos=".2 0 0"/></body></body></worldbody>
+      <tendon><spatial stiffness="40" springlength=".2"><site site="wall"/><site site="tip"/></spatial></tendon>
+      <sensor><e_potential name="p"/><e_kinetic name="k"/></sensor></mujoco>"""
+    scene, robot = load(tmp_path, text)
+    assert robot.skipped == []
+    sim = sn.Simulation(scene, dt=1 / 1000, substeps=20, precision="float64", threads=1)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    for steps in (0, 100, 200):
+        sim.step(steps)
+        mujoco.mj_step(model, data, 10 * steps)
+        mujoco.mj_forward(model, data)
+        found = [robot.sensors[name].read()[0] for name in ("p", "k")]
+        expected = [data.sensor(name).data[0] for name in ("p", "k")]
+        assert found == pytest.approx(expected, rel=5e-3, abs=1e-9), steps
+    assert found[1] > 0.1
+
+
+def test_a_site_knows_what_is_within_and_a_cutoff_bounds_numbers(tmp_path: Path) -> None:
+    text = """<mujoco><worldbody><site name="gate" type="cylinder" size=".1 .3" pos="0 0 1" euler="0 90 0"/>
+      <body name="in" pos=".25 0 1.05"><freejoint/><geom name="g" size=".01"/></body>
+      <body name="out" pos="0 0 1.25"><freejoint/><geom size=".01"/><site name="s"/></body></worldbody><sensor>
+      <insidesite name="1" site="gate" objtype="body" objname="in"/>
+      <insidesite name="0" site="gate" objtype="site" objname="s"/><insidesite name="g" site="gate" objtype="geom"
+      objname="g"/><framepos name="p" objtype="site" objname="s" cutoff=".5"/>
+      </sensor></mujoco>"""
+    scene, robot = load(tmp_path, text)
+    assert robot.skipped == []
+    sim = sn.Simulation(scene)
+    assert [robot.sensors[name].read()[0] for name in ("1", "0", "g")] == [1.0, 0.0, 1.0]
+    assert robot.sensors["p"].read() == pytest.approx((0, 0.5, 0))
+    sim.run(0.3, progress=False)
+    assert robot.sensors["1"].read()[0] == 0.0

@@ -236,7 +236,7 @@ def test_actuators_become_motors(tmp_path: Path) -> None:
 
 def test_what_is_skipped_is_listed_and_warned_of(tmp_path: Path) -> None:
     equality = '<equality><weld name="glue" body1="foot" body2="table" active="false"/></equality>'
-    rest = '<option density="1.2" viscosity="1e-5"/><sensor><e_kinetic name="reads"/></sensor></mujoco>'
+    rest = '<option density="1.2" viscosity="1e-5"/><sensor><user name="reads" dim="1"/></sensor></mujoco>'
     text = MIXED.replace("</mujoco>", equality + rest)
     told = r"robot\.xml: skipped: .*glue.*reads"
     with pytest.warns(sn.RobotWarning, match=told) as caught:
@@ -399,10 +399,10 @@ def test_sensors_of_forces_read_what_mujoco_reads(tmp_path: Path) -> None:
       <jointactuatorfrc name="jf" joint="j"/><tendonactuatorfrc name="tf" tendon="t"/>
       <tendonpos name="tp" tendon="t"/><tendonvel name="tv" tendon="t"/><touch name="feel" site="skin"/>
       <touch name="nothing" site="off"/><framexaxis name="x" objtype="site" objname="s"/>
-      <framezaxis name="z" objtype="site" objname="s"/><e_kinetic name="no"/></sensor></mujoco>"""
+      <framezaxis name="z" objtype="site" objname="s"/><user name="no" dim="1"/></sensor></mujoco>"""
     scene, robot = load(write(tmp_path, text))
     told = [line for line in robot.skipped if "sensor" in line]
-    kinds = {"jf": "jointactuatorfrc", "no": "e_kinetic"}
+    kinds = {"jf": "jointactuatorfrc", "no": "user"}
     assert told == [f"sensor {name!r}: {kind} of this object is not read" for name, kind in kinds.items()]
     sim = sn.Simulation(scene, substeps=10, threads=1, precision="float64")
     model = mujoco.MjModel.from_xml_string(text)

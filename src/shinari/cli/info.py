@@ -11,18 +11,19 @@ from shinari.errors import FileError, require
 from shinari.scene.body import WORLD
 
 
-def info(*paths: Path, json: Annotated[bool, Parameter(negative=())] = False) -> None:
+def info(*paths: Path, json: Annotated[bool, Parameter(negative=())] = False, package: Path | None = None) -> None:
     """Say what is in scene files, robots, meshes, tetrahedra, results or checkpoints.
 
     Args:
         paths: .toml scene; .urdf or .xml robot; .obj .ply .stl .gltf .glb mesh; .node .ele .msh .vtk .vtu
             tetrahedra; .npz or .vtkhdf result, or the .npy that a killed run has left; checkpoint.
         json: Print it as JSON, a line for each file.
+        package: Folder of the files that a robot names, where that is not its own.
     """
     if not paths:
         raise FileError("info: paths: missing; give at least one file")
     for number, path in enumerate(paths):
-        facts = describe(path)
+        facts = describe(path, package)
         if json:
             print(json_module.dumps(facts, default=str))
             continue
@@ -33,7 +34,7 @@ def info(*paths: Path, json: Annotated[bool, Parameter(negative=())] = False) ->
             print(f"{key.replace('_', ' '):{width}}  {_text(value)}")
 
 
-def describe(path: Path) -> dict[str, Any]:
+def describe(path: Path, package: Path | None = None) -> dict[str, Any]:
     """What is in a file, by name of the fact; `kind` comes first.
 
     Raises:
@@ -51,7 +52,7 @@ def describe(path: Path) -> dict[str, Any]:
     if suffix == ".toml":
         return _scene(path)
     if suffix in (".urdf", ".xml", ".mjcf"):
-        return _robot(path)
+        return _robot(path, package)
     if suffix in EXTENSIONS:
         return _mesh(path)
     if suffix in TETRAHEDRA:
@@ -94,7 +95,7 @@ def _scene(path: Path) -> dict[str, Any]:
     }
 
 
-def _robot(path: Path) -> dict[str, Any]:
+def _robot(path: Path, package: Path | None) -> dict[str, Any]:
     import warnings
 
     from shinari.errors import RobotWarning
@@ -103,7 +104,7 @@ def _robot(path: Path) -> dict[str, Any]:
     with warnings.catch_warnings():
         # what the file has and the scene has not is listed below
         warnings.simplefilter("ignore", RobotWarning)
-        scene, robot = robot_scene(path)
+        scene, robot = robot_scene(path, package)
     bodies = {name: scene.bodies[handle.index] for name, handle in robot.bodies.items()}
     return {
         "kind": "robot",
@@ -112,6 +113,8 @@ def _robot(path: Path) -> dict[str, Any]:
         "bodies": {name: _body(body) for name, body in bodies.items()},
         "joints": {name: _moving(handle) for name, handle in robot.joints.items()},
         "actuators": {name: actuator.target for name, actuator in robot.actuators.items()},
+        "tendons": list(robot.tendons),
+        "sensors": {name: sensor.kind for name, sensor in robot.sensors.items()},
         "flexible_parts": {name: f"{len(handle)} points" for name, handle in robot.flexes.items()},
         "poses": list(robot.poses),
         "colliders": list(robot.colliders),

@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -29,6 +30,7 @@ def view(
     open: bool = True,
     paused: Annotated[bool, _Flag] = False,
     surface: Annotated[bool, _Flag] = False,
+    package: Path | None = None,
 ) -> None:
     """Look at a scene, a robot, a run or a demo in the browser.
 
@@ -48,13 +50,14 @@ def view(
         open: Open the page in the browser of this machine.
         paused: Wait for play.
         surface: Draw fluids by their surface instead of by their particles.
+        package: Folder of the files that a robot names, where that is not its own.
     """
     require("viser", "view")
     from shinari.cli.interrupt import interruptible
     from shinari.view.server import serve
     from shinari.view.sources import offered
 
-    sources, chosen = offered(what, name, playing=not paused, surface=surface)
+    sources, chosen = offered(what, name, playing=not paused, surface=surface, package=package)
     page = serve(sources, chosen, host=host, port=port, token=token, allowed_origins=allow_origin or ())
     # from here on, so that Ctrl-C right after the address is told is not lost
     with interruptible() as stopped:

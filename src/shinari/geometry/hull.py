@@ -8,6 +8,9 @@ numbers without rounding: points in one plane, in one line or twice at one place
 
 What is left to round is what counts as flat. Triangles whose corners are within `FLAT` of one plane become one face;
 points that are then corners of fewer than three faces are left out and the hull of the others is taken, until none is.
+
+A coarse hull leaves out all that is outside of it by less than a distance: the farthest point comes first, so that few
+corners are enough.
 """
 
 from fractions import Fraction
@@ -59,6 +62,24 @@ def convex_hull(points: np.ndarray, label: str = "hull") -> tuple[np.ndarray, li
     return kept[corners], [rank[face] for face in faces]
 
 
+def coarse_corners(points: np.ndarray, distance: float, label: str = "hull") -> np.ndarray:
+    """Points of which the hull leaves all others at most a distance outside, (K,) increasing.
+
+    Args:
+        points: Finite positions [m], (N, 3).
+        distance: The distance [m].
+        label: What messages name.
+
+    Raises:
+        SceneError: As `convex_hull`.
+    """
+    scale = 2.0 ** -float(np.frexp(np.abs(points).max())[1])
+    points = points * scale
+    flat = FLAT * float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
+    kept = np.unique(points + 0.0, axis=0, return_index=True)[1]
+    return np.sort(kept[np.unique(np.array(_triangles(points[kept], flat, label, distance * scale)))])
+
+
 class _Points:
     """Points as floating point numbers and as whole numbers of one small unit."""
 
@@ -104,8 +125,11 @@ class _Points:
         return (value > 0) - (value < 0)
 
 
-def _triangles(places: np.ndarray, flat: float, label: str) -> list[Triangle]:
-    """Triangles of the hull of different points, counter-clockwise seen from outside."""
+def _triangles(places: np.ndarray, flat: float, label: str, distance: float = 0.0) -> list[Triangle]:
+    """Triangles of the hull of different points, counter-clockwise seen from outside.
+
+    Points that are outside by less than a distance may be left out.
+    """
     points = _Points(places)
     a, b, c, d = _start(places, flat, label)
     if points.above((a, b, c), d):
@@ -116,7 +140,7 @@ def _triangles(places: np.ndarray, flat: float, label: str) -> list[Triangle]:
     def add(new: list[Triangle], free: np.ndarray) -> None:
         """Enter triangles, and give each free point to the first that it is above."""
         heights = points.heights(new, free) if len(free) else np.zeros((len(new), 0))
-        seen = heights > 0.0
+        seen = heights > (distance * _sizes(places, new)[:, None] if distance > 0.0 else 0.0)
         owner = np.where(seen.any(axis=0), seen.argmax(axis=0), -1)
         for t, (i, j, k) in enumerate(new):
             beside[i, j] = beside[j, k] = beside[k, i] = new[t]
@@ -126,7 +150,7 @@ def _triangles(places: np.ndarray, flat: float, label: str) -> list[Triangle]:
     first = [(a, b, c), (a, d, b), (b, d, c), (c, d, a)]
     add(first, np.setdiff1d(np.arange(len(places)), [a, b, c, d]))
     todo = list(first)
-    while todo:
+    while todo or (distance > 0.0 and (todo := _entered(places, waiting, distance))):
         start = todo.pop()
         above, heights = waiting.get(start, ((), ()))
         if len(above) == 0:
@@ -138,6 +162,35 @@ def _triangles(places: np.ndarray, flat: float, label: str) -> list[Triangle]:
         add(new, np.sort(free[free != top]))
         todo += new
     return list(waiting)
+
+
+def _sizes(places: np.ndarray, triangles: list[Triangle]) -> np.ndarray:
+    """Twice the areas of triangles, (T,)."""
+    corners = places[np.array(triangles)]
+    return np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+
+
+def _entered(
+    places: np.ndarray, waiting: dict[Triangle, tuple[np.ndarray, np.ndarray]], distance: float
+) -> list[Triangle]:
+    """Give points that are farther outside than a distance to a triangle; those triangles.
+
+    A point that was left out beside the new triangles may be far above an old one.
+    """
+    triangles = list(waiting)
+    corners = places[np.array(triangles)]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(_sizes(places, triangles), np.finfo(float).tiny)[:, None]
+    offsets = np.einsum("tk,tk->t", normals, corners[:, 0])
+    found: dict[int, list[tuple[int, float]]] = {}
+    for first in range(0, len(places), 512):
+        heights = normals @ places[first : first + 512].T - offsets[:, None]
+        most = heights.argmax(axis=0)
+        for p in np.flatnonzero(heights.max(axis=0) > distance).tolist():
+            found.setdefault(int(most[p]), []).append((first + p, float(heights[most[p], p])))
+    for t, above in found.items():
+        waiting[triangles[t]] = np.array([p for p, _ in above]), np.array([height for _, height in above])
+    return [triangles[t] for t in found]
 
 
 def _seen_from(

@@ -31,7 +31,9 @@ SHOWN = "shown"
 """The function of an example that gives what is shown of it: a `Simulation`, or with what drives it."""
 
 
-def offered(what: str, name: str | None, *, playing: bool, surface: bool = False) -> tuple[dict[str, Source], str]:
+def offered(
+    what: str, name: str | None, *, playing: bool, surface: bool = False, package: Path | None = None
+) -> tuple[dict[str, Source], str]:
     """What `shinari view` offers for the words of its command line.
 
     Args:
@@ -39,6 +41,7 @@ def offered(what: str, name: str | None, *, playing: bool, surface: bool = False
         name: Name of the demo or example.
         playing: Whether what is shown first starts by itself; what is chosen later does.
         surface: Whether fluids are drawn by their surface.
+        package: Of a robot the folder of the files that it names.
 
     Returns:
         The sources by name, and the name of what is shown first.
@@ -65,7 +68,7 @@ def offered(what: str, name: str | None, *, playing: bool, surface: bool = False
         near = get_close_matches(what, table, 1) or [DEFAULT]
         raise FileError(f"{what}: no such file; for a scene of the package: shinari view demo {near[0]}")
     if path.suffix.lower() in ROBOTS:
-        return {path.name: robot_source(path, playing=playing)} | table, path.name
+        return {path.name: robot_source(path, playing=playing, package=package)} | table, path.name
     if path.suffix.lower() in CACHES:
         return {path.name: cache_source(path, playing=playing)}, path.name
     return {path.name: scene_file_source(path, playing=playing, surface=surface)} | table, path.name
@@ -99,12 +102,12 @@ def scene_file_source(path: Path, *, playing: bool = True, surface: bool = False
     return load
 
 
-def robot_source(path: Path, *, playing: bool = True) -> Source:
+def robot_source(path: Path, *, playing: bool = True, package: Path | None = None) -> Source:
     """A robot, URDF or MJCF, on the ground."""
     from shinari.io.robots.show import robot_scene
 
     def load() -> Loaded:
-        scene, robot = robot_scene(path)
+        scene, robot = robot_scene(path, package)
         return Loaded(Runner(Simulation(scene, substeps=10), robot.name, playing=playing), scene)
 
     return load

@@ -97,7 +97,18 @@ def _mended(source: Source, told: str, lines: dict[int, Element]) -> bool:
     key = _unknown_value(element, told)
     if element.tag in SETTINGS and key is not None:
         return _drop_attribute(source, element, parent, key)
-    if "unique element" in told:
+    return _drop_repeated(source, element, parent, told)
+
+
+def _drop_repeated(source: Source, element: Element, parent: Element, told: str) -> bool:
+    """Leave out all but the first of the elements of a kind of which there may be one."""
+    unique = re.search(r"unique element '([^']*)'", told)
+    if unique is not None:
+        for again in element.findall(unique[1])[1:]:
+            element.remove(again)
+            source.skip(f"{described(again, element)}: there is more than one")
+        return True
+    if "repeated element" in told:
         parent.remove(element)
         source.skip(f"{described(element, parent)}: there is more than one")
         return True

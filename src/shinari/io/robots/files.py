@@ -11,15 +11,18 @@ from shinari.partial_files import reason
 
 PACKAGES = ("package://", "model://")
 SEARCH_PATH = "ROS_PACKAGE_PATH"
+OF_DESCRIPTIONS = ("urdf", "mjcf", "xml", "robots")
+"""Names of folders that by custom have the robot files of a package, with folders of its meshes beside them."""
 
 
 class Files:
     """Finds and reads the files that a robot file names.
 
-    A path is relative to the folder of the file. `package://NAME/rest` is `rest` in the folder that was given as the
-    package; else in the nearest folder above the file that is called NAME, has a folder NAME in it or is the package
-    NAME by its package.xml; else in the folders of ROS_PACKAGE_PATH. Nothing outside these folders is read, neither by
-    `..` nor through a link.
+    A path is relative to the folder of the file; of one in a folder `urdf`, `mjcf`, `xml` or `robots` it may go to
+    those beside that, `../meshes`, and it may begin with the name of a folder above. `package://NAME/rest` is `rest` in
+    the folder that was given as the package; else in the nearest folder above the file that is called NAME, has a
+    folder NAME in it or is the package NAME by its package.xml; else in the folders of ROS_PACKAGE_PATH. Nothing
+    outside these folders is read, neither by `..` nor through a link.
 
     Args:
         path: The robot file.
@@ -44,23 +47,31 @@ class Files:
         name = name.replace("\\", "/").removeprefix("file://")
         scheme = next((scheme for scheme in PACKAGES if name.startswith(scheme)), None)
         if scheme is not None:
-            package, _, rest = name.removeprefix(scheme).partition("/")
+            package, _, rest = name.removeprefix(scheme).lstrip("/").partition("/")
             base = self._folder_of(package)
             if base is None:
                 raise FileError(
                     f"{self._path}: <{tag}>: the package {check.short(package)} of {short} is in no folder above the "
-                    f"file and not in {SEARCH_PATH}; give load_robot(package=folder)"
+                    f"file and not in {SEARCH_PATH}; give load_robot(package=folder) or --package"
                 )
         else:
             base, rest = self._folder, posixpath.join(folder, name)
             if ":" in rest:
                 raise FileError(f"{self._path}: <{tag}>: cannot read {short}; expected a path beside the file")
         file = Path(os.path.realpath(base / posixpath.normpath(rest)))
+        if scheme is None and not file.exists():
+            # a path that begins with the name of a folder above counts from where that folder is
+            first, above = rest.partition("/")[0], (self._folder, *self._folder.parents)
+            named = [folder for folder in above if folder.name == first]
+            file = Path(os.path.realpath(named[0].parent / posixpath.normpath(rest))) if named else file
         allowed = [base, self._folder, *([] if self.package is None else [self.package])]
+        if self._folder.name.lower() in OF_DESCRIPTIONS:
+            allowed.append(self._folder.parent)
         if posixpath.isabs(rest) or not any(file.is_relative_to(os.path.realpath(root)) for root in allowed):
+            both = os.path.commonpath([self._folder, file])
             raise FileError(
-                f"{self._path}: <{tag}>: names the file {short}, which lies outside the folder of the robot; "
-                f"give load_robot(package=folder that holds both)"
+                f"{self._path}: <{tag}>: names the file {short}, which lies outside the folder of the robot; where "
+                f"it may be read, give load_robot(package={both!r}) or --package"
             )
         return file
 

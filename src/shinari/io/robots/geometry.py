@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.geometry.hull import coarse_corners
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.io.robots.meshes import THICKNESS
 from shinari.shapes.base import Shape, shape_mesh
@@ -32,6 +33,10 @@ GREY = (0.5, 0.5, 0.5, 1.0)
 """Colour of geoms for which a file gives none."""
 FLAT = 1e-5
 """Thickness of a mesh, as part of its length, below which it is flat."""
+MANY_CORNERS = 256
+"""Hulls of more corners are made coarser."""
+COARSE = 1e-3
+"""By how much of its size a corner may be outside of a coarse hull."""
 NOT_SEEN = 3
 """Geoms of this group on are not shown: by custom they are what touches, where something else is to be seen."""
 
@@ -179,6 +184,8 @@ def _hull(points: np.ndarray) -> ConvexHull:
     axes = np.linalg.svd(points - middle, full_matrices=False)[2]
     extent = np.ptp((points - middle) @ axes.T, axis=0)
     if extent[2] > FLAT * extent[0]:
+        if len(points) > MANY_CORNERS:
+            points = points[coarse_corners(points, COARSE * float(np.linalg.norm(np.ptp(points, axis=0))))]
         return ConvexHull(points)
     return ConvexHull(np.concatenate([points + 0.5 * THICKNESS * axes[2], points - 0.5 * THICKNESS * axes[2]]))
 
@@ -202,6 +209,11 @@ def _hull_points(model: Any, mesh: int) -> np.ndarray:
     # number of corners, of faces, then where the edges of each corner start, then the vertex that each corner is
     corners = int(model.mesh_graph[graph])
     return vertices[model.mesh_graph[graph + 2 + corners : graph + 2 + 2 * corners]]
+
+
+def is_coarse(model: Any, mesh: int) -> bool:
+    """Whether the hull of a mesh has so many corners that it is made coarser."""
+    return len(_hull_points(model, mesh)) > MANY_CORNERS
 
 
 def relative(pose: tuple[np.ndarray, np.ndarray], position: np.ndarray, rotation: np.ndarray) -> tuple:

@@ -15,11 +15,12 @@ from shinari.io.robots.additions import all_or_nothing
 from shinari.io.robots.closures import ATTACHED, closing_joints
 from shinari.io.robots.drives import Actuator, actuators_of, motor_of
 from shinari.io.robots.flex_objects import FlexAdder, attach
-from shinari.io.robots.geometry import Geom, color_of, may_touch, meet, relative, surface_of
+from shinari.io.robots.geometry import Geom, color_of, meet, relative, surface_of
 from shinari.io.robots.laws import AT_JOINT, extras_of
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
+from shinari.io.robots.self_contact import filter_contacts
 from shinari.io.robots.sensor_reader import SensorReader
 from shinari.io.robots.tendons import Found, tendons_of
 from shinari.io.robots.transmissions import LeverReader
@@ -33,6 +34,8 @@ Z_TO_Y = np.array([np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])
 """Turns the world of the file, Z up, into that of the scene, Y up: x stays, y goes to -z."""
 BETWEEN = 1.0e-3
 """Part of the mass of a body that goes to each of the bodies between its joints, where it has several."""
+MOST_TOLD = 12
+"""What a warning names of a list; the rest is counted."""
 KINDS = {BALL: "ball", SLIDE: "slider", HINGE: "hinge"}
 
 
@@ -50,11 +53,9 @@ def load_robot(
 ) -> Robot:
     """Add the robot of a URDF or MJCF file to a scene; needs the extra [robot].
 
-    Read are bodies with mass and inertia, shapes (sphere, box, capsule, cylinder, plane; of a mesh the convex hull
-    touches and the mesh is shown), hinges, slides, ball joints and fixed ones with limits, damping, springs, servos and
-    motors of velocity, friction, and which bodies pass through each other: those that are joined always do. Looks,
-    cameras, sites, limits of speed and options of the solver are not read. All else that the file has is listed in
-    `skipped` and in a warning.
+    The page "Robots" lists what is read. Of a mesh the convex hull touches and the mesh is shown. Bodies that are
+    joined pass through each other, and so do links of a URDF that lie in each other at the start. All else that the
+    file has is listed in `skipped`, and in a warning.
 
     Such files are Z up: their world is turned about x by -90 degrees, so that z becomes y and y becomes -z, and is then
     turned and moved as asked. The axes of bodies and joints stay those of the file. Angles and travels of joints count
@@ -103,14 +104,17 @@ def load_robot(
         chosen = f"{wanted}_{number}"
     with all_or_nothing(scene):
         robot = _Adder(scene, mechanism, chosen, (at, turn), density).robot()
-    told = [
-        f"{what}: " + "; ".join(found)
-        for what, found in (("skipped", robot.skipped), ("repaired", robot.repaired))
-        if found
-    ]
+    told = [_listed("skipped", robot.skipped), _listed("repaired", robot.repaired)]
+    told = [text for text in told if text]
     if told:
         warn(f"{path}: {'. '.join(told)}", RobotWarning)
     return robot
+
+
+def _listed(what: str, found: list[str]) -> str:
+    """The first of a list in words, and where the others are."""
+    more = f"; and {len(found) - MOST_TOLD} more, see robot.{what}" if len(found) > MOST_TOLD else ""
+    return f"{what}: {'; '.join(found[:MOST_TOLD])}{more}" if found else ""
 
 
 class _Adder:
@@ -145,7 +149,7 @@ class _Adder:
         colliders = self._add_world()
         self._add_flexes(colliders)
         self._add_closures()
-        self._filter(colliders)
+        filter_contacts(self._scene, m, self._handles, self._solid, colliders)
         followers = self._couple()
         self._add_tendons()
         self._list_others()
@@ -457,23 +461,6 @@ class _Adder:
             else:
                 ends.append((self._flexes.get(m.flexes.parts[part].name), index))
         return ends
-
-    def _filter(self, colliders: dict[str, ColliderHandle]) -> None:
-        """Let pass through each other what does in the file: what is joined, listed pairs, and by masks."""
-        m, model = self._mechanism, self._mechanism.model
-        pairs = {(int(pair) >> 16, int(pair) & 0xFFFF) for pair in model.exclude_signature}
-        bodies = [body for body in self._handles if self._solid[body]]
-        for k, a in enumerate(bodies):
-            for b in bodies[:k]:
-                if m.static[a] and m.static[b]:
-                    continue
-                listed = (a, b) in pairs or (b, a) in pairs
-                if m.joined(a, b) or listed or not may_touch(self._solid[a], self._solid[b]):
-                    self._scene.ignore_contact(self._handles[a], self._handles[b])
-            for geom in m.geoms[0]:
-                outside = (0, a) in pairs or (a, 0) in pairs or not may_touch([geom], self._solid[a])
-                if geom.touches and outside and not m.static[a]:
-                    self._scene.ignore_contact(self._handles[a], colliders[geom.name])
 
     def _list_others(self) -> None:
         """What else there is in the file and not here."""

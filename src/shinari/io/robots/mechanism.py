@@ -11,7 +11,7 @@ from shinari.errors import FileError, SceneError, require
 from shinari.io.robots.compile import compiled
 from shinari.io.robots.couplings import Coupling, couplings_of, settled
 from shinari.io.robots.flexes import flexes_of, point_bodies
-from shinari.io.robots.geometry import Geom, geoms_of
+from shinari.io.robots.geometry import COARSE, Geom, geoms_of, is_coarse
 from shinari.io.robots.source import Source
 from shinari.shapes.hull import ConvexHull
 
@@ -90,6 +90,12 @@ class Mechanism:
             self.groups[body] = self.groups[parent] if carried else body
         hulls: dict[int, ConvexHull] = {}
         found = [geoms_of(model, self.data, b, hulls, self.skipped) for b in range(count)]
+        coarse = sum(is_coarse(model, mesh) for mesh in hulls)
+        if coarse:
+            self.source.repair(
+                f"hulls of {coarse} meshes: corners that are outside of the others by less than {COARSE:g} of the size "
+                f"are left out"
+            )
         self.bodies = [
             b
             for b in self.solid

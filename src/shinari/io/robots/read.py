@@ -1,6 +1,7 @@
 """Reads a robot file of either kind."""
 
 import os
+from xml.etree.ElementTree import Element
 
 from shinari import check
 from shinari.errors import FileError
@@ -28,7 +29,7 @@ def read_source(path: str | os.PathLike, package: str | os.PathLike | None) -> S
     source = Source(path, Files(path, package), root)
     if root.tag == "robot":
         source.urdf = True
-        if any("xacro" in tag for element in root.iter() for tag in (element.tag, *element.attrib)):
+        if any(_is_macro(element, path.suffix == ".xacro") for element in root.iter()):
             raise FileError(f"{path}: has xacro macros; expand them first: xacro {path.name} > robot.urdf")
         prepare_urdf(root, source)
     elif root.tag == "mujoco":
@@ -36,3 +37,9 @@ def read_source(path: str | os.PathLike, package: str | os.PathLike | None) -> S
     else:
         raise FileError(f"{path}: is neither URDF nor MJCF: its root is <{root.tag}>, expected <robot> or <mujoco>")
     return source
+
+
+def _is_macro(element: Element, values: bool) -> bool:
+    """Whether an element has to be expanded by xacro, by its names or also by its values."""
+    named = any("xacro" in name for name in (element.tag, *element.attrib))
+    return named or (values and any("${" in value or "$(" in value for value in element.attrib.values()))

@@ -1,11 +1,13 @@
 """Makes the sensors of a robot from its description."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from shinari.errors import require
 from shinari.geometry.motion import quaternion_product, rotation_matrix
+from shinari.io.robots.contact_sensors import READ, ContactSensor, SideReader
 from shinari.io.robots.distance_sensors import OF_PAIRS, PairSensor, RangeFinder, Solid
 from shinari.io.robots.drives import Actuator
 from shinari.io.robots.geometry import Geom, primitive, relative
@@ -13,17 +15,22 @@ from shinari.io.robots.mechanism import Mechanism
 from shinari.io.robots.sensors import (
     OF_ACTUATORS,
     OF_BALLS,
+    OF_ENERGY,
     OF_FRAMES,
     OF_JOINTS,
+    OF_LIMITS,
     OF_LOADS,
     OF_SUBTREES,
+    OF_TENDON_LIMITS,
     OF_TENDONS,
     Frame,
     Sensor,
 )
+from shinari.io.robots.tendons import tendon_name
 from shinari.scene.handle import BodyHandle, ColliderHandle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.tendon import TendonHandle
+from shinari.shapes.base import Shape
 
 AS_IN_FILES = {
     "jointactfrc": "jointactuatorfrc",
@@ -77,37 +84,62 @@ class SensorReader:
             if found is None:
                 self._m.skipped.append(f"sensor {name!r}: {kind} of this object is not read")
             else:
-                result[name] = found
+                bounded = kind not in (*OF_PAIRS, "contact")
+                result[name] = replace(found, cutoff=float(model.sensor_cutoff[index])) if bounded else found
+                if model.sensor_delay[index] > 0.0 or np.any(model.sensor_interval[index] > 0.0):
+                    self._m.skipped.append(f"sensor {name!r}: its delay and interval")
         return result
 
     def _sensor(self, name: str, kind: str, index: int) -> Sensor | None:
-        m, model = self._m, self._m.model
-        target = int(model.sensor_objid[index])
-        if kind in OF_JOINTS:
-            label = m.joint_name(target)
-            own = [a for a in self._actuators if not a.on_tendon and a.target == label]
-            # tendons would add their forces by their moment arms
-            by_tendons = kind == "jointactuatorfrc" and any(a.on_tendon for a in self._actuators)
-            known = label in self._joints and not by_tendons
-            return Sensor(name, kind, self._joints[label], actuators=own) if known else None
-        if kind in OF_TENDONS:
-            label = model.tendon(target).name or f"tendon_{target + 1}"
-            own = [a for a in self._actuators if a.on_tendon and a.target == label]
-            return Sensor(name, kind, self._tendons[label], actuators=own) if label in self._tendons else None
-        if kind in OF_ACTUATORS:
-            return self._of_actuator(name, kind, model.actuator(target).name or f"actuator_{target + 1}")
+        target = int(self._m.model.sensor_objid[index])
+        any_body = next(iter(self._bodies.values()), None)
         if kind == "clock":
-            body = next(iter(self._bodies.values()), None)
-            return None if body is None else Sensor(name, kind, body)
-        if kind in OF_BALLS:
-            return self._of_ball(name, kind, target)
-        if kind in OF_SUBTREES:
-            return self._of_subtree(name, kind, target)
-        if kind == "rangefinder":
-            return self._range_finder(name, index)
-        if kind in OF_PAIRS:
-            return self._of_pair(name, kind, index)
-        return self._of_frame(name, kind, index)
+            return None if any_body is None else Sensor(name, kind, any_body)
+        of_objects = {
+            OF_JOINTS: self._of_joint,
+            OF_TENDONS: self._of_tendon,
+            OF_ACTUATORS: self._of_actuator,
+            OF_LIMITS: self._of_joint_limit,
+            OF_TENDON_LIMITS: self._of_tendon_limit,
+            OF_BALLS: self._of_ball,
+            OF_SUBTREES: self._of_subtree,
+            OF_ENERGY: self._of_energy,
+        }
+        of_others = {
+            ("rangefinder",): self._range_finder,
+            OF_PAIRS: self._of_pair,
+            ("contact",): self._of_contacts,
+        }
+        for kinds, make in of_objects.items():
+            if kind in kinds:
+                return make(name, kind, target)
+        make = next((make for kinds, make in of_others.items() if kind in kinds), self._of_frame)
+        return make(name, kind, index)
+
+    def _of_joint(self, name: str, kind: str, target: int) -> Sensor | None:
+        label = self._m.joint_name(target)
+        own = [a for a in self._actuators if not a.on_tendon and a.target == label]
+        # tendons would add their forces by their moment arms
+        by_tendons = kind == "jointactuatorfrc" and any(a.on_tendon for a in self._actuators)
+        known = label in self._joints and not by_tendons
+        return Sensor(name, kind, self._joints[label], actuators=own) if known else None
+
+    def _of_tendon(self, name: str, kind: str, target: int) -> Sensor | None:
+        label = tendon_name(self._m.model, target)
+        own = [a for a in self._actuators if a.on_tendon and a.target == label]
+        return Sensor(name, kind, self._tendons[label], actuators=own) if label in self._tendons else None
+
+    def _of_joint_limit(self, name: str, kind: str, target: int) -> Sensor | None:
+        joint = self._joints.get(self._m.joint_name(target))
+        if joint is None or not np.isfinite(joint.limits).any():
+            return None
+        return Sensor(name, kind, joint)
+
+    def _of_tendon_limit(self, name: str, kind: str, target: int) -> Sensor | None:
+        tendon = self._tendons.get(tendon_name(self._m.model, target))
+        if tendon is None or tendon._scene.tendons[tendon.index].limits is None:
+            return None
+        return Sensor(name, kind, tendon)
 
     def _of_subtree(self, name: str, kind: str, root: int) -> Sensor | None:
         """Bodies below one that move; the others of MuJoCo stand still and would only shift the centre."""
@@ -146,7 +178,8 @@ class SensorReader:
         pose = np.array(m.data.xpos[carrier]), np.array(m.data.xquat[carrier])
         return Frame(self._bodies[carrier], *relative(pose, place, turn))
 
-    def _of_actuator(self, name: str, kind: str, label: str) -> Sensor | None:
+    def _of_actuator(self, name: str, kind: str, target: int) -> Sensor | None:
+        label = self._m.model.actuator(target).name or f"actuator_{target + 1}"
         actuator = next((a for a in self._actuators if a.name == label), None)
         if actuator is None:
             return None
@@ -174,7 +207,7 @@ class SensorReader:
     def _of_frame(self, name: str, kind: str, index: int) -> Sensor | None:
         m, model = self._m, self._m.model
         target = int(model.sensor_objid[index])
-        known = kind in OF_FRAMES or kind in OF_LOADS or kind == "touch"
+        known = kind in OF_FRAMES or kind in OF_LOADS or kind in ("touch", "insidesite")
         found = self._placed(int(model.sensor_objtype[index]), target) if known else None
         if found is None:
             return None
@@ -187,8 +220,11 @@ class SensorReader:
             reference = self._frame(*other)
         area = None
         if kind == "touch":
-            area, inner = primitive(int(model.site_type[target]), np.array(model.site_size[target], np.float64))
-            turn = turn if inner is None else quaternion_product(turn, inner)
+            area, turn = self._volume(target, turn)
+        elif kind == "insidesite":
+            site = int(model.sensor_refid[index])
+            area, axes = self._volume(site, other[2])
+            reference = self._frame(other[0], other[1], axes)
         frame = self._frame(body, place, turn)
         if frame.body is None or (kind in OF_LOADS and body not in self._carriers):
             return None
@@ -197,7 +233,51 @@ class SensorReader:
         parts = {"joint": joint, "area": area, "reference": reference, "magnetic": magnetic}
         return Sensor(name, kind, frame.body, frame.position, frame.rotation, **parts)
 
-    def _range_finder(self, name: str, index: int) -> Sensor | None:
+    def _volume(self, site: int, turn: np.ndarray) -> tuple[Shape, np.ndarray]:
+        """The shape of a site, and its axes, of those of the site."""
+        model = self._m.model
+        area, inner = primitive(int(model.site_type[site]), np.array(model.site_size[site], np.float64))
+        return area, turn if inner is None else quaternion_product(turn, inner)
+
+    def _of_energy(self, name: str, kind: str, target: int) -> Sensor | None:
+        """Energy of all bodies that move; of flexible parts none is had."""
+        del target  # it is that of all
+        m = self._m
+        moving = [b for b in self._bodies if not m.static[b]]
+        if not moving or m.flexes.parts:
+            return None
+        subtree = [part for b in moving for part in (self._bodies[b], *self._between.get(b, ()))]
+        parts = [joint for joint in self._joints.values() if joint.kind in ("hinge", "slider")]
+        return Sensor(name, kind, subtree[0], subtree=subtree, parts=[*parts, *self._tendons.values()])
+
+    def _of_contacts(self, name: str, kind: str, index: int) -> Sensor | None:
+        """Contacts between geoms, bodies, bodies with all beyond them, or within a site."""
+        m, model, any_body = self._m, self._m.model, next(iter(self._bodies.values()), None)
+        told, reduced, count = (int(value) for value in model.sensor_intprm[index])
+        if any_body is None or told & ~READ:
+            return None
+        reader, sides = SideReader(m, self._bodies, self._colliders, self._frame), []
+        objects = require("mujoco", "robot").mjtObj
+        within = area = None
+        for of, target in (
+            (int(model.sensor_objtype[index]), int(model.sensor_objid[index])),
+            (int(model.sensor_reftype[index]), int(model.sensor_refid[index])),
+        ):
+            if of == int(objects.mjOBJ_SITE):
+                found = self._placed(of, target)
+                if found is None:
+                    return None
+                area, turn = self._volume(target, found[2])
+                within = self._frame(found[0], found[1], turn)
+            chosen = reader.chosen(of, target, objects) if target >= 0 else None
+            sides.append(None if chosen is None else reader.side(chosen))
+        axes = rotation_matrix(self._put(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))[1])
+        return ContactSensor(
+            name, kind, any_body, area=area, first=sides[0], second=sides[1], within=within, told=told,
+            reduced=reduced, count=count, axes=axes,
+        )  # fmt: skip
+
+    def _range_finder(self, name: str, kind: str, index: int) -> Sensor | None:
         """A ray along the z axis of a site; that of a camera, one for each pixel, is not read."""
         m, model, any_body = self._m, self._m.model, next(iter(self._bodies.values()), None)
         objects = require("mujoco", "robot").mjtObj
@@ -216,8 +296,8 @@ class SensorReader:
             solid = [geom for geom in m.geoms[body] if geom.touches]
             if handle is frame.body or (solid and all(map(self._is_invisible, solid))):
                 passed.append(handle)
-        told, cutoff = int(model.sensor_intprm[index, 0]), float(model.sensor_cutoff[index])
-        return RangeFinder(name, "rangefinder", any_body, frame=frame, told=told, cutoff=cutoff, passed=passed)
+        told = int(model.sensor_intprm[index, 0])
+        return RangeFinder(name, kind, any_body, frame=frame, told=told, passed=passed)
 
     def _is_invisible(self, geom: Geom) -> bool:
         """Whether a geom has no opacity at all."""
@@ -235,7 +315,7 @@ class SensorReader:
         first, second = (self._solids(int(of), int(target)) for of, target in ends)
         if first is None or second is None or any_body is None:
             return None
-        return PairSensor(name, kind, any_body, first=first, second=second, cutoff=float(model.sensor_cutoff[index]))
+        return PairSensor(name, kind, any_body, first=first, second=second, reach=float(model.sensor_cutoff[index]))
 
     def _solids(self, of: int, target: int) -> list[Solid] | None:
         """The geoms of a body of the file, or one, with the bodies that carry them; None: one has no shape for that."""

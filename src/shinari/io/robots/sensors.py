@@ -23,9 +23,14 @@ OF_FRAMES = ("framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", 
 OF_BALLS = ("ballquat", "ballangvel")
 OF_SUBTREES = ("subtreecom", "subtreelinvel", "subtreeangmom")
 OF_LOADS = ("force", "torque")
+OF_LIMITS = ("jointlimitpos", "jointlimitvel")
+OF_TENDON_LIMITS = ("tendonlimitpos", "tendonlimitvel")
+OF_ENERGY = ("e_potential", "e_kinetic")
 AXES = ("framexaxis", "frameyaxis", "framezaxis")
 IN_OWN_AXES = ("gyro", "velocimeter", "ballangvel")
 OF_SPINS = ("frameangvel", "gyro", "ballangvel")
+ROUNDING = 1e-6
+"""What is so near to a limit is at it [rad or m]."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +81,12 @@ class Sensor:
         rotation: How its axes are turned in those of the body, a unit quaternion w x y z, (4,).
         actuators: Actuators whose force it measures.
         joint: Of a force or torque the joint that carries its body.
-        area: Of a touch its shape, in its own axes.
+        area: Of a touch its shape, in its own axes; of an `insidesite` that of the site.
         reference: A frame relative to which and in whose axes it measures; None: the world.
         magnetic: Of a magnetometer the magnetic field in the world, (3,).
         subtree: Bodies that it measures together.
+        parts: Of an energy the joints and tendons.
+        cutoff: Largest size of its numbers; 0: none.
     """
 
     name: str
@@ -93,6 +100,8 @@ class Sensor:
     reference: Frame | None = None
     magnetic: np.ndarray = field(default_factory=lambda: np.zeros(3))
     subtree: Sequence[BodyHandle] = ()
+    parts: Sequence[JointHandle | TendonHandle] = ()
+    cutoff: float = 0.0
 
     def read(self) -> np.ndarray:
         """What it measures now, in the world of the scene, (n,): one number of joints, tendons, actuators and touch.
@@ -108,16 +117,30 @@ class Sensor:
         [rad/s^2]. `ballquat` is the rotation of a ball joint and `ballangvel` its rate in the axes of the body.
         `subtreecom` is the centre of mass of several bodies [m], `subtreelinvel` its velocity, `subtreeangmom` their
         angular momentum about it [kg m^2/s]. `touch`: normal forces of contacts of its body within its shape [N].
-        `clock`: the time [s].
+        `clock`: the time [s]. `jointlimitpos` and `tendonlimitpos`: how far the nearer limit is exceeded, as a negative
+        number, else 0; `jointlimitvel` and `tendonlimitvel` its rate at the limit. `insidesite`: 1 within the shape of
+        its site, else 0. `e_kinetic` and `e_potential`: energy of the robot [J], with rotors, and with springs and
+        gravity from the origin of the scene on.
+
+        Numbers are at most as large as the cutoff in the file. Sensors of contacts, ranges and distances tell what
+        `_measure` of theirs says.
 
         Raises:
             SceneError: There is no simulation.
         """
-        simulation = running(self.of._scene, f"sensor {self.name!r}")
+        found = self._measure(running(self.of._scene, f"sensor {self.name!r}"))
+        return np.clip(found, -self.cutoff, self.cutoff) if self.cutoff > 0.0 else found
+
+    def _measure(self, simulation: Any) -> np.ndarray:
+        """What it measures, before the cutoff."""
         if self.kind == "clock":
             return np.array([simulation.time])
+        if self.kind in OF_LIMITS or self.kind in OF_TENDON_LIMITS:
+            return np.array([self._limit()])
         if not isinstance(self.of, BodyHandle):
             return np.array([self._coordinate()])
+        if self.kind in OF_ENERGY:
+            return np.array([self._energy(simulation)])
         if self.kind in OF_SUBTREES:
             return self._of_subtree(simulation)
         frame = Frame(self.of, self.position, self.rotation)
@@ -125,6 +148,12 @@ class Sensor:
         axes = rotation_matrix(turn)
         if self.kind == "touch":
             return np.array([self._touch(simulation.contacts(), place, axes)])
+        if self.kind == "insidesite":
+            assert self.area is not None
+            assert self.reference is not None
+            origin, other = self.reference.pose(simulation)
+            local = (place - origin) @ rotation_matrix(other)
+            return np.array([float(signed_distance(self.area, local[None])[0] <= 0.0)])
         if self.kind == "magnetometer":
             return axes.T @ self.magnetic
         if self.kind in ("accelerometer", "framelinacc", "frameangacc"):
@@ -176,6 +205,42 @@ class Sensor:
         for handle, pose, body in zip(self.subtree, poses, own, strict=True):
             axes = pose.matrix @ rotation_matrix(body.axes)
             total = total + axes @ (body.moments * (axes.T @ state.body_angular_velocities[handle.index]))
+        return total
+
+    def _limit(self) -> float:
+        """How far the nearer limit is exceeded, or the rate of that at the limit."""
+        of = self.of
+        assert not isinstance(of, BodyHandle)
+        length = of.angle if isinstance(of, JointHandle) else of.length
+        limits = of.limits if isinstance(of, JointHandle) else of._scene.tendons[of.index].limits
+        low, high = limits or (-np.inf, np.inf)
+        gap = min(length - low, high - length)
+        if self.kind.endswith("pos"):
+            return min(gap, 0.0)
+        way = 1.0 if length - low < high - length else -1.0
+        return way * of.velocity if gap < ROUNDING else 0.0
+
+    def _energy(self, simulation: Any) -> float:
+        """Energy of bodies, rotors and masses of tendons that move; or of springs, and by gravity."""
+        scene, gravity = self.of._scene, np.asarray(simulation.described.gravity, np.float64)
+        total = 0.0
+        for handle in self.subtree:
+            body, pose = scene.bodies[handle.index], simulation.pose(handle)
+            if self.kind == "e_potential":
+                total -= body.mass * float(gravity @ (pose.position + pose.matrix @ body.centre))
+                continue
+            velocity = simulation.state.body_velocities[handle.index]
+            spin = (pose.matrix @ rotation_matrix(body.axes)).T @ simulation.state.body_angular_velocities[handle.index]
+            total += 0.5 * (body.mass * float(velocity @ velocity) + float(body.moments @ spin**2))
+        for part in self.parts:
+            if isinstance(part, JointHandle):
+                own, length = scene.joints[part.index], part.angle
+                mass, away = own.rotor_inertia, length - own.rest
+            else:
+                own, length = scene.tendons[part.index], part.length
+                mass, away = own.mass, length - min(max(length, own.slack[0]), own.slack[1])
+            rate = part.velocity if mass > 0.0 else 0.0
+            total += 0.5 * (mass * rate**2 if self.kind == "e_kinetic" else own.stiffness * away**2)
         return total
 
     def _coordinate(self) -> float:

@@ -14,10 +14,14 @@ from shinari.shapes.plane import Plane
 from shinari.systems.rigid.surface import body_surface
 
 
-def robot_scene(path: Path) -> tuple[Scene, Robot]:
+def robot_scene(path: Path, package: Path | None = None) -> tuple[Scene, Robot]:
     """The robot of a file in a scene of its own, with ground under it unless the file has some.
 
     Joints without a motor are held at their start by one within the force that the file allows.
+
+    Args:
+        path: The file.
+        package: Folder that `load_robot` takes.
 
     Raises:
         MissingExtraError: MuJoCo is not installed.
@@ -25,7 +29,7 @@ def robot_scene(path: Path) -> tuple[Scene, Robot]:
         SceneError: What it describes cannot be simulated.
     """
     scene = Scene()
-    robot = load_robot(path, scene)
+    robot = load_robot(path, scene, package=package)
     for handle in robot.joints.values():
         joint = scene.joints[handle.index]
         if joint.kind in MOVES and joint.drive is None:

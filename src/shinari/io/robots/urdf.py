@@ -42,6 +42,8 @@ NUMBERS = {
 """How many numbers attributes have."""
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+WORLD = "world"
+"""What stands still, where joints name it without a link of that name."""
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -59,10 +61,20 @@ def prepare_urdf(root: Element, source: Source) -> None:
         source.skip("<robot>: it has no link")
     _rename_twins(root, source)
     source.colours = _colours(root)
+    sloppy: dict[str, list[str]] = {}
     for link in links:
         _prepare_meshes(link, source)
-        _prepare_inertial(link, source)
+        told = _prepare_inertial(link, source)
+        if told is not None:
+            sloppy.setdefault(told, []).append(repr(link.get("name", "?")))
+    for told, found in sloppy.items():
+        source.repair(f"inertia of link{'s' * (len(found) > 1)} {', '.join(found)}: {told}")
     names = {link.get("name", "") for link in links}
+    if WORLD not in names and any(parent.get("link") == WORLD for parent in root.iterfind("joint/parent")):
+        # other readers know it without being told
+        ElementTree.SubElement(root, "link", {"name": WORLD})
+        names.add(WORLD)
+        source.repair(f"link {WORLD!r}: joints name it and it is not there; it stands still")
     for joint in root.findall("joint"):
         _prepare_joint(joint, names, source)
     _check_tree(root, source)
@@ -203,11 +215,11 @@ def _is_empty(shape: Element) -> bool:
         return False
 
 
-def _prepare_inertial(link: Element, source: Source) -> None:
-    """Repair a sloppy tensor; an inertial without mass is as none."""
+def _prepare_inertial(link: Element, source: Source) -> str | None:
+    """Repair a sloppy tensor, and say what was wrong; an inertial without mass is as none."""
     inertial = link.find("inertial")
     if inertial is None:
-        return
+        return None
     name = link.get("name", "?")
     element, tensor = inertial.find("mass"), inertial.find("inertia")
     mass = _number(element, "value", source, name) if element is not None else 0.0
@@ -218,17 +230,17 @@ def _prepare_inertial(link: Element, source: Source) -> None:
         )
     if mass == 0.0:
         link.remove(inertial)
-        return
+        return None
     if tensor is None:
         tensor = ElementTree.SubElement(inertial, "inertia")
     xx, xy, xz, yy, yz, zz = (_number(tensor, key, source, name) for key in TENSOR)
     given = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     better = repaired(given, mass)
     if better is not None:
-        source.repair(f"inertia of link {name!r}: {better[1]}; the nearest that a body can have is taken")
         given = better[0]
     for key, (row, column) in zip(TENSOR, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
         tensor.set(key, repr(float(given[row, column])))
+    return None if better is None else better[1]
 
 
 def _number(element: Element, key: str, source: Source, name: str) -> float:

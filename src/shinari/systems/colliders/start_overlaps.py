@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shinari.errors import ContactWarning, warn
+from shinari.errors import ContactWarning, warn_of_several
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.scene.contents import Contents
 from shinari.scene.objects import Collider, ParticleObject
@@ -24,9 +24,10 @@ def warn_of_starts_inside(scene: Contents, pinned: np.ndarray) -> None:
         pinned: Which particles cannot move, as added, (N,) bool.
 
     Warns:
-        ContactWarning: A particle is deeper than 5 % of its radius: once for each object and solid.
+        ContactWarning: A particle is deeper than 5 % of its radius.
     """
     start, pieces = 0, list(_pieces(scene))
+    found: list[tuple[float, str]] = []
     for obj in scene.particle_objects:
         end = start + len(obj.positions)
         free = ~pinned[start:end]
@@ -36,8 +37,9 @@ def warn_of_starts_inside(scene: Contents, pinned: np.ndarray) -> None:
         solids += [("body", piece) for piece in pieces if obj.kind in ("fluid", "grains")]
         for what, solid in solids:
             if (min(obj.name, solid.name), max(obj.name, solid.name)) not in scene.ignored:
-                _warn_of_pair(obj, what, solid, free)
+                found += _inside(obj, what, solid, free)
         start = end
+    warn_of_several(found, ContactWarning, "they are pushed out at the depenetration speed")
 
 
 def _pieces(scene: Contents) -> Iterator[Collider]:
@@ -49,7 +51,8 @@ def _pieces(scene: Contents) -> Iterator[Collider]:
             yield Collider(body.name, piece.shape, body.position + turn @ piece.position, rotation, body.surface)
 
 
-def _warn_of_pair(obj: ParticleObject, what: str, collider: Collider, free: np.ndarray) -> None:
+def _inside(obj: ParticleObject, what: str, collider: Collider, free: np.ndarray) -> list[tuple[float, str]]:
+    """Depth of the particles of an object that start inside a solid, in words; none where none does."""
     from shinari.shapes.kernels.encode import signed_distance
 
     low, high = collider.shape.bounds()
@@ -57,7 +60,7 @@ def _warn_of_pair(obj: ParticleObject, what: str, collider: Collider, free: np.n
     reach = obj.radii[:, None]
     near = np.flatnonzero(free & ((local > low - reach) & (local < high + reach)).all(axis=1))
     if len(near) == 0:
-        return
+        return []
     shape = collider.shape
     if isinstance(shape, Plane):  # most scenes have one: nothing to compile
         gaps = local[near] @ np.array(shape.normal) - shape.offset
@@ -66,10 +69,11 @@ def _warn_of_pair(obj: ParticleObject, what: str, collider: Collider, free: np.n
     depth = obj.radii[near] - gaps
     size = np.abs(obj.positions[near]).max(axis=1) + np.abs(local[near]).max(axis=1)
     deep = depth > np.maximum(ALLOWED * obj.radii[near], ROUNDING * size)
-    if deep.any():
-        worst = int(np.argmax(np.where(deep, depth, -np.inf)))
-        warn(
-            f"{obj.name!r} starts inside {what} {collider.name!r}: {int(deep.sum())} particles, the deepest is "
-            f"particle {int(near[worst])} with {depth[worst]:.3g} m; they are pushed out at the depenetration speed",
-            ContactWarning,
-        )
+    if not deep.any():
+        return []
+    worst = int(np.argmax(np.where(deep, depth, -np.inf)))
+    text = (
+        f"{obj.name!r} starts inside {what} {collider.name!r}: {int(deep.sum())} particles, the deepest is particle "
+        f"{int(near[worst])} with {depth[worst]:.3g} m"
+    )
+    return [(float(depth[worst]), text)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shinari.errors import ContactWarning, FluidWarning, SceneError, warn
+from shinari.errors import ContactWarning, FluidWarning, SceneError, warn, warn_of_several
 from shinari.scene.contents import Contents
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.objects import ParticleObject
@@ -102,7 +102,7 @@ def _warn_of_ratio(fluids: list[ParticleObject]) -> None:
 
 
 def _warn_of_overlaps(scene: Contents, fluids: list[ParticleObject], real: type) -> None:
-    """Warn of particles nearer to each other than half a spacing, once for each two fluids, or one."""
+    """Warn of particles nearer to each other than half a spacing, by fluids."""
     from shinari.collision.broad.neighbours import NeighbourLists
 
     sizes = [len(fluid.positions) for fluid in fluids]
@@ -119,6 +119,7 @@ def _warn_of_overlaps(scene: Contents, fluids: list[ParticleObject], real: type)
     first, second = np.repeat(order, np.diff(offsets)), order[indices]
     first, second = first[first < second], second[first < second]
     keys = owners[first] * len(fluids) + owners[second]
+    found = []
     for key in np.unique(keys):
         a, b = divmod(int(key), len(fluids))
         one, other = fluids[a].name, fluids[b].name
@@ -129,9 +130,9 @@ def _warn_of_overlaps(scene: Contents, fluids: list[ParticleObject], real: type)
         i, j = pairs[int(np.argmin(gaps))]
         count = len(np.unique(pairs[:, 0]))
         what = f"{one!r} and {other!r} overlap" if a != b else f"particles of {one!r} lie in each other"
-        warn(
+        text = (
             f"{what} at the start: {count} particles have one nearer than half a spacing, the nearest "
-            f"{gaps.min():.3g} m away, particle {i - starts[a]} of {one!r} and particle {j - starts[b]} of {other!r}; "
-            f"they burst apart",
-            ContactWarning,
+            f"{gaps.min():.3g} m away, particle {i - starts[a]} of {one!r} and particle {j - starts[b]} of {other!r}"
         )
+        found.append((float(-gaps.min()), text))
+    warn_of_several(found, ContactWarning, "they burst apart")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shinari.collision.broad.pairs import PairFinder
-from shinari.errors import ContactWarning, warn
+from shinari.errors import ContactWarning, warn_of_several
 from shinari.geometry.topology import edges
 from shinari.model.model import Model
 from shinari.scene.contents import Contents
@@ -174,17 +174,15 @@ def _report(members: MemberTable, model: Model, pairs: np.ndarray, distances: np
     cross_pairs, depths = pairs[cross], depths[cross]
     added = np.empty(model.particle_count, np.int64)
     added[model.slots] = np.arange(model.particle_count)
+    found = []
     for key in np.unique(keys[~np.isin(keys, members.ignored)]):
         worst = np.flatnonzero(keys == key)[np.argmax(depths[keys == key])]
         (one, particles), (other, _) = (model.object_ranges[k] for k in divmod(int(key), len(members.alone)))
         both = added[members.particles[cross_pairs[worst]]]
         index = next(int(p) for p in both if p in particles) - particles.start
         who = f"{one!r} and {other!r} overlap" if one != other else f"grains {one!r} overlap each other"
-        warn(
-            f"{who} at the start, by {depths[worst]:.3g} m at particle {index} of {one!r}; "
-            f"they are pushed apart slowly",
-            ContactWarning,
-        )
+        found.append((depths[worst], f"{who} at the start, by {depths[worst]:.3g} m at particle {index} of {one!r}"))
+    warn_of_several(found, ContactWarning, "they are pushed apart slowly")
 
 
 def _keys(pairs: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, function, kernel, real
 from shinari.compute.kernels import STEADY
-from shinari.errors import ContactWarning, warn
+from shinari.errors import ContactWarning, warn_of_several
 from shinari.geometry.bvh import Tree
 from shinari.geometry.proximity import pair_distance
 from shinari.maths.vec3 import ONE, ZERO, cross, dot, norm, sub
@@ -96,6 +96,7 @@ def warn_of_overlaps(scene: Contents, model: Model) -> None:
     places = Places(scene.positions[added], radii[added], model.inverse_masses > 0.0, model.real)
     parts = _parts(who, model, places)
     links = _links(model)
+    found = []
     for first, second in _near(who, parts):
         joint = _around_joints(links, model.owners, first, second, who)
         overlap = _overlap(parts[first], parts[second], places, joint)
@@ -104,7 +105,8 @@ def warn_of_overlaps(scene: Contents, model: Model) -> None:
             place = f"particle {added[overlap.particle] - particles.start} of {name!r}"
             sheets = all((parts[k].faces[:, 1] != parts[k].faces[:, 2]).any() for k in (first, second))
             text = _text(name, None if first == second else model.object_ranges[second][0], overlap, place, sheets)
-            warn(text, ContactWarning)
+            found.append((overlap.depth, text))
+    warn_of_several(found, ContactWarning)
 
 
 def _text(one: str, other: str | None, overlap: Overlap, place: str, sheets: bool) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shinari.compute.program import run_recorded
-from shinari.errors import ContactWarning, warn
+from shinari.errors import ContactWarning, warn_of_several
 from shinari.systems.rigid.contact.pairs import SLOT_GAP
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.integration import as_frame
@@ -13,6 +13,7 @@ from shinari.systems.rigid.integration import as_frame
 if TYPE_CHECKING:
     from shinari.systems.rigid.model import RigidModel
 
+ADVICE = "they are pushed apart at depenetration_speed; move them, or let them pass: scene.ignore_contact(a, b)"
 ALLOWED = 0.01
 """Part of the size of the smaller shape by which two may overlap: stacks are often put together by rounded numbers."""
 
@@ -21,7 +22,7 @@ def warn_of_body_overlaps(rigid: "RigidModel") -> None:
     """Warn of each two bodies, or a body and a collider, that overlap where they were put.
 
     Warns:
-        ContactWarning: They overlap by more than 1 % of the size of the smaller; once for each two.
+        ContactWarning: They overlap by more than 1 % of the size of the smaller.
     """
     frames = rigid.frames()
     for k, body in enumerate(rigid.bodies):
@@ -30,6 +31,7 @@ def warn_of_body_overlaps(rigid: "RigidModel") -> None:
         frames.x0[rigid.world + 1 + k], frames.q0[rigid.world + 1 + k] = collider.position, collider.rotation
     contacts = BodyContacts(rigid.collision_shapes, frames, 1.0, 1.0, 0.0)
     run_recorded(contacts.record_find)
+    found = []
     for (first, second), depth in _depths(contacts, rigid).items():
         one = rigid.bodies[first].name
         collider = second > rigid.world
@@ -38,10 +40,8 @@ def warn_of_body_overlaps(rigid: "RigidModel") -> None:
             if collider
             else f"{rigid.bodies[second].name!r}"
         )
-        warn(
-            f"{one!r} and {name} overlap at the start, by {depth:.3g} m; they are pushed apart at depenetration_speed",
-            ContactWarning,
-        )
+        found.append((depth, f"{one!r} and {name} overlap at the start, by {depth:.3g} m"))
+    warn_of_several(found, ContactWarning, ADVICE)
 
 
 def _depths(contacts: BodyContacts, rigid: "RigidModel") -> dict[tuple[int, int], float]:
