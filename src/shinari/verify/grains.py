@@ -31,11 +31,11 @@ def settled(width: float, height: float, mu: float) -> np.ndarray:
     scene = Scene()
     material = GrainMaterial(friction=mu)
     sand = scene.add_grains(
-        Box((width, 3.5 * height, width)), radius=RADIUS, position=(0.0, 1.75 * height, 0.0), material=material
+        Box((width, 2.6 * height, width)), radius=RADIUS, position=(0.0, 1.3 * height, 0.0), material=material
     )
     scene.add_collider(Box((width, 4.0 * height, width), inside=True), position=(0.0, 2.0 * height, 0.0), friction=0.0)
     sim = small(scene, "float32", substeps=_POURED)
-    sim.step(90)
+    sim.step(60)
     return sim.positions(sand).astype(np.float64)
 
 
@@ -103,9 +103,15 @@ def collapse(precision: str) -> Iterator[Measurement]:
 
 
 def _silo(
-    opening: float, precision: str, wide: int = 26, high: int = 60, wall: float = 0.2, most: int = 180
+    opening: float,
+    precision: str,
+    wide: int = 26,
+    high: int = 60,
+    wall: float = 0.2,
+    most: int = 180,
+    part: float = 0.52,
 ) -> tuple[np.ndarray, int]:
-    """How many grains have left a silo through a square opening after each step, (T,), and how many there are."""
+    """How many grains have left a silo after each step until that part has, (T,), and how many there are."""
     width, height, thick = wide * RADIUS, high * RADIUS, 4 * RADIUS
     scene = Scene()
     sand = scene.add_grains(
@@ -127,7 +133,7 @@ def _silo(
     sim = small(scene, precision, substeps=SUBSTEPS)
     gone = []
     count = len(sand.particles)
-    while len(gone) < most and (not gone or gone[-1] < 0.52 * count):
+    while len(gone) < most and (not gone or gone[-1] < part * count):
         sim.step()
         gone.append(int((sim.positions(sand)[:, 1] < -thick).sum()))
     return np.array(gone), count
@@ -171,7 +177,7 @@ def rate(precision: str) -> Iterator[Measurement]:
     """Grains run out of square openings in a wide silo; a line through the logarithms gives the power."""
     widths, rates = (4.5, 5.5, 6.5, 7.5), []
     for width in widths:
-        gone, count = _silo(2.0 * width * RADIUS, precision, 36, 44, 0.3, 360)
+        gone, count = _silo(2.0 * width * RADIUS, precision, 36, 44, 0.3, 360, part=0.45)
         first, last = (float(np.interp(part * count, gone, np.arange(len(gone)))) for part in (0.15, 0.45))
         rates.append(0.3 * count / (last - first))
     power = float(np.polyfit(np.log(np.array(widths) - 1.4), np.log(rates), 1)[0])
