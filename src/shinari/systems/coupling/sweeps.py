@@ -303,7 +303,10 @@ def search(meshes: bool) -> Shared:
         ends: Corners,
         begins: Corners,
     ) -> tuple[bool, bool, float, Vector]:
-        return deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins)
+        near, late, low, _, _, weights = deepest(
+            distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins
+        )
+        return near, late, low, weights
 
     return deepest_point
 

@@ -13,12 +13,12 @@ from shinari.compute import Program, kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.geometry.bvh import Boxes, BoxPairs, Overlaps, Queries
-from shinari.geometry.proximity import gap_vector, nearest_points
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, neg, norm, reciprocal, scale, sub
 from shinari.model.model import Model
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.elements import OWN, SECOND, ElementPairs, Elements, Searches
+from shinari.systems.surface_contact.pair_points import points_of, separation
 from shinari.systems.surface_contact.records import (
     Candidates,
     ContactParticles,
@@ -31,6 +31,7 @@ from shinari.systems.surface_contact.records import (
     RowCounts,
     Side,
 )
+from shinari.systems.surface_contact.rest_gaps import find_room
 from shinari.systems.surface_contact.row_table import RowTable
 
 FAR = np.float32(1e30)
@@ -64,6 +65,7 @@ def objects_of(model: Model, who: Participants) -> Objects:
         surface=model.surfaces,
         box=np.zeros((count, 6), model.real),
         region=np.zeros((count, 6), model.real),
+        has_room=np.zeros(count, bool),
         first_member=np.concatenate([[0], np.cumsum([len(each) for each in members])]),
         member=np.concatenate(members).astype(np.uint32),
     )
@@ -95,6 +97,7 @@ class Finder:
             for both in (((points, triangles), (edges, edges)), ((loose, triangles), (beads, segments)))
         )
         self._loose.leave_out(self._own)
+        find_room(self._own.pairs, contact_particles, self.objects)
         self._filtered, self._flags = Filtered.zeros(0, model.real), Offsets.zeros(1)
         self._scan = Scan(self._flags)
 
@@ -125,7 +128,9 @@ class Finder:
 
     def _record_every(self, p: Program, searches: Searches) -> None:
         """Find all pairs."""
-        self._record_boxes(p, searches)
+        for each in searches.elements:
+            records = each.side, self.contact_particles, self.paths, self.objects, each.tree.boxes
+            p.launch(set_row_box, *records, count=len(each), grain=1024)
         for each in searches.trees:
             each.tree.record_refit(p)
         for element_pairs in searches.pairs:
@@ -135,21 +140,16 @@ class Finder:
 
     def _record_some(self, p: Program, searches: Searches) -> None:
         """Find the pairs of elements with a particle that is astray."""
-        self._record_boxes(p, searches)
         for each in searches.elements:
+            records = each.side, self.contact_particles, self.paths, self.objects, each.tree.boxes
+            p.launch(choose_row, *records, each.flags, count=len(each), grain=2048)
             each.tree.record_refit(p)
-            p.launch(choose_row, each.side, self.paths, each.flags, count=len(each), grain=2048)
             each.scan.record(p, len(each))
             p.launch(list_chosen, each.flags, each.chosen, count=len(each), grain=2048)
         for element_pairs in searches.pairs:
             for overlaps, mode, queries in element_pairs.some:
                 overlaps.record(p, queries.scan.total)
                 self._record_filter(p, element_pairs, overlaps, mode)
-
-    def _record_boxes(self, p: Program, searches: Searches) -> None:
-        for each in searches.elements:
-            records = each.side, self.contact_particles, self.paths, self.objects, each.tree.boxes
-            p.launch(set_row_box, *records, count=len(each), grain=1024)
 
     def _record_filter(self, p: Program, element_pairs: ElementPairs, overlaps: Overlaps, mode: int) -> None:
         """Add to the candidates the overlapping pairs that may touch."""
@@ -254,6 +254,12 @@ def mark_inside(m, members: Members, paths: Paths, contact_particles: ContactPar
 
 @kernel(fastmath=STEADY)
 def set_row_box(r, side: Side, contact_particles: ContactParticles, paths: Paths, objects: Objects, boxes: Boxes):
+    """Box of an element."""
+    write_box(r, side, contact_particles, paths, objects, boxes)
+
+
+@steady
+def write_box(r, side, contact_particles, paths, objects, boxes):
     """Box of the particles of an element with their radii; empty where it is outside of the region of its object.
 
     A long edge may lie in the region when none of its ends does.
@@ -284,10 +290,15 @@ def set_row_box(r, side: Side, contact_particles: ContactParticles, paths: Paths
     boxes.low[r], boxes.high[r] = low, high
 
 
-@kernel
-def choose_row(r, side: Side, paths: Paths, flags: Offsets):
-    """Choose an element with a particle that is astray."""
-    flags.start[r] = chosen(side, r, paths)
+@kernel(fastmath=STEADY)
+def choose_row(
+    r, side: Side, contact_particles: ContactParticles, paths: Paths, objects: Objects, boxes: Boxes, flags: Offsets
+):
+    """Choose an element with a particle that is astray; the boxes of all others are as they were."""
+    own = chosen(side, r, paths)
+    flags.start[r] = own
+    if own:
+        write_box(r, side, contact_particles, paths, objects, boxes)
 
 
 @steady
@@ -371,14 +382,6 @@ def meet_at_seam(edges, vertex, i0, i1, i2, i3):
 
 
 @steady
-def separation(edges, x, i0, i1, i2, i3):
-    """Vector between the nearest points of a point and a triangle, or of two edges, at positions x."""
-    o = x[i0]
-    a, b, c = sub(x[i1], o), sub(x[i2], o), sub(x[i3], o)
-    return gap_vector(nearest_points(edges, a, b, c), a, b, c)
-
-
-@steady
 def lowest(n, low, high):
     """Least n . x in a box."""
     return (
@@ -402,18 +405,6 @@ def pair_of(r, pairs, mode):
     """Elements of a pair of boxes: of the first table, and of the second."""
     p, q = pairs.boxes[r]
     return (np.int64(q), np.int64(p)) if mode == SECOND else (np.int64(p), np.int64(q))
-
-
-@steady
-def points_of(p, q, first, second, edges):
-    """Particles of a pair of elements."""
-    a, b = first.points[p], second.points[q]
-    return (
-        np.int64(a[0]),
-        np.int64(a[1] if edges else b[0]),
-        np.int64(b[0] if edges else b[1]),
-        np.int64(b[1] if edges else b[2]),
-    )
 
 
 @kernel(fastmath=STEADY)
@@ -452,11 +443,14 @@ def filter_pair(
     n = scale(separating_vector, reciprocal(norm(separating_vector)))
     if clearance(edges, n, paths, i0, i1, i2, i3) > gap:
         return
-    k = i2 if edges else i0
+    k, a = i2 if edges else i0, np.int64(contact_particles.object_index[i0])
+    if objects.has_room[a] and contact_particles.object_index[j] == a:
+        filtered.gap[r], flags.start[r] = gap, gap > ZERO
+        return
     near = joined(i0, i2, joints) or joined(i0, i3, joints) or joined(i1, k, joints)
     near = near or (edges and joined(i1, i3, joints))
     if near:
-        if contact_particles.object_index[i0] != contact_particles.object_index[j]:
+        if contact_particles.object_index[j] != a:
             return
         # across a seam, too, elements with a common vertex meet there
         if meet_at_seam(edges, contact_particles.vertex, i0, i1, i2, i3):

@@ -47,6 +47,7 @@ class Objects(Record, ragged=True):
     takes_part = Field(np.bool_)
     alone = Field(np.bool_, doc="whether it passes through itself")
     loose = Field(np.bool_, doc="whether its particles have neither edges nor triangles")
+    has_room = Field(np.bool_, doc="whether no element is nearer to another one of it at rest than both keep")
     reach_along = Field(
         real, 2, unit="m", doc="distance along a rope under which its points never touch, and its length as a ring"
     )

@@ -187,12 +187,13 @@ def note_moved(moved_in, i, x, number):
 
 @steady
 def is_solved(r, rows, contact_particles, clock):
-    """Whether a row takes part in the pass."""
+    """Whether a row that is active takes part in the pass."""
+    if clock.local[0] == 0:
+        return True
     i0, i1, i2, i3 = rows.points[r]
     moved_in = contact_particles.moved_in
     near = was_moved(clock, moved_in, i0) or was_moved(clock, moved_in, i1)
-    near = near or was_moved(clock, moved_in, i2) or was_moved(clock, moved_in, i3)
-    return rows.active[r] and (clock.local[0] == 0 or near)
+    return near or was_moved(clock, moved_in, i2) or was_moved(clock, moved_in, i3)
 
 
 @steady
@@ -289,7 +290,7 @@ def solve_block(
     begin, end = rows_of_block(k, blocks, current)
     worst = ZERO * h
     for r in range(begin, end):
-        if is_solved(r, rows, contact_particles, clock):
+        if rows.active[r] and is_solved(r, rows, contact_particles, clock):
             number = clock.contact_pass[0]
             worst = max(worst, solve(r, rows, particles, contact_particles, objects, frames, number, h, reach))
     overlaps.largest[current.first[0] + k] = worst
