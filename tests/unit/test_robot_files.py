@@ -163,6 +163,14 @@ def test_a_path_may_begin_with_the_name_of_a_folder_above(tmp_path: Path) -> Non
         load(write(tmp_path, urdf('<mesh filename="kitchen/hull.stl"/>'), "kitchen/mug/a.urdf"))
 
 
+def test_a_body_that_is_fixed_to_another_may_have_no_inertia(tmp_path: Path) -> None:
+    button = '<body name="button" pos=".1 0 0"><inertial pos="0 0 0" mass=".002" diaginertia="0 0 0"/></body>'
+    text = f'<mujoco><worldbody><body name="b"><joint/><geom size=".1"/>{button}</body></worldbody></mujoco>'
+    scene, robot = load(write(tmp_path, text))
+    assert scene.bodies[robot.bodies["button"].index].moments == pytest.approx([0.002 * 0.05**2] * 3)
+    assert any("'button': is zero" in told for told in robot.repaired)
+
+
 def test_an_inertia_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     inertia = '<inertial pos="0 0 0" mass="{}" diaginertia="1 1 1"/>'
     body = f'<body name="b"><joint/>{inertia.format(2)}{inertia.format(3)}<geom size="1"/></body>'

@@ -16,6 +16,7 @@ from shinari.io.robots.closures import ATTACHED, closing_joints
 from shinari.io.robots.drives import Actuator, actuators_of, motor_of
 from shinari.io.robots.flex_objects import FlexAdder, attach
 from shinari.io.robots.geometry import Geom, color_of, meet, relative, surface_of
+from shinari.io.robots.inertia import repaired
 from shinari.io.robots.laws import AT_JOINT, extras_of
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
@@ -289,6 +290,11 @@ class _Adder:
         else:
             axes = rotation_matrix(np.array(model.body_iquat[body]))
             tensor = axes @ np.diag(model.body_inertia[body]) @ axes.T
+            # MuJoCo wants none of bodies that are fixed to others
+            better = repaired(tensor, float(model.body_mass[body])) if min(model.body_inertia[body]) <= 0.0 else None
+            if better is not None:
+                tensor = better[0]
+                m.source.repair(f"inertia of body {m.body_name(body)!r}: {better[1]}")
             heft = {"mass": rest * float(model.body_mass[body]), "inertia": rest * tensor}
             heft["centre"] = np.array(model.body_ipos[body])
         options["medium"] = self._medium()
