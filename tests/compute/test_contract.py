@@ -9,6 +9,7 @@ import pkgutil
 import sys
 import types
 import warnings
+from functools import cache
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -107,6 +108,7 @@ def test_objects_are_kept_together_in_memory():
 # ---- sources ----
 
 
+@cache
 def sources() -> dict[str, ast.Module]:
     return {p.relative_to(SOURCE).as_posix(): ast.parse(p.read_text(encoding="utf-8")) for p in SOURCE.rglob("*.py")}
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shinari.compute import object_files
+from shinari.compute import cached_files, object_files
 from shinari.compute.progress import Progress
 
 if TYPE_CHECKING:
@@ -106,15 +106,43 @@ def _fork(natives: "list[Native]", queues: list[int], said: int) -> int:
     if child:
         return child
     try:
-        from shinari.compute import backend
-
         # it ends soon: what it inherited and what it leaves need not be searched for garbage
         gc.disable()
+        left = []
         for queue in queues:
             while token := os.read(queue, 2):
                 native = natives[int.from_bytes(token, "little")]
-                object_files.write(native.symbol, backend.compile_object(native))
-                os.write(said, b".")
+                if _compile_alone(native, wait=False):
+                    os.write(said, b".")
+                else:
+                    left.append(native)
+        for native in left:
+            _compile_alone(native, wait=True)
+            os.write(said, b".")
     finally:
         # no clean-up of what belongs to the parent
         os._exit(0)
+
+
+def _compile_alone(native: "Native", *, wait: bool) -> bool:
+    """Compile a kernel unless another process has: tests and sweeps start several that need the same.
+
+    Returns whether there is a file now; without waiting there is none while another process compiles it. A lock ends
+    with the process that holds it.
+    """
+    import fcntl
+
+    from shinari.compute import backend
+
+    path = object_files.folder() / f"{native.symbol}.lock"
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            file = stack.enter_context(path.open("wb"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                return False
+        if object_files.read(native.symbol) is None:
+            object_files.write(native.symbol, backend.compile_object(native))
+        cached_files.remove(path)
+    return True
