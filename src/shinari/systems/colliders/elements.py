@@ -14,17 +14,20 @@ The deepest point then is a particle: weights b, inverse mass sum w b^2, way and
 import numpy as np
 
 from shinari.collision.law import combined_surface, recoil
-from shinari.compute import kernel, real
+from shinari.compute import Kernel, kernel, real
 from shinari.compute.colouring import colour
 from shinari.compute.kernels import STEADY
+from shinari.compute.once import once
 from shinari.maths.function import steady
-from shinari.maths.poses import to_local, to_world
+from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.contact_passes import was_moved
 from shinari.model.model import Model
-from shinari.model.particles import Particles
+from shinari.model.particles import Clock, Particles
 from shinari.scene.contents import Contents
-from shinari.shapes.kernels.dispatch import feature
+from shinari.shapes.kernels.all_distances import is_mesh
+from shinari.shapes.kernels.dispatch import distance_and_normal, feature
+from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.collide import (
     move,
@@ -32,6 +35,8 @@ from shinari.systems.colliders.collide import (
     place,
     previous_position,
     record,
+    remember,
+    response,
     surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
@@ -169,9 +174,8 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
         begins: The same at the start.
 
     Returns:
-        Whether it may touch, whether the weights are those at the start, a lower bound of its gap [m] at the end, the
-        distance of the deepest point found, or the gap of the plane that touches a convex solid there where it may not
-        touch [m], the normal, and the weights.
+        Whether it may touch, whether the weights are those at the start, a lower bound of its gap [m] at the end, and
+        the weights.
     """
     a, b, c = ends
     best, trial = start, start
@@ -179,7 +183,7 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
     gap = low = nothing
     size = max(norm(sub(b, a)), norm(sub(c, a))) * HALF
     close = CLOSE * (radius + CLOSE * size)
-    stretch, plane, normal = size, (nothing, nothing, nothing), (nothing, nothing, nothing)
+    stretch, plane = size, (nothing, nothing, nothing)
     touches, looks, fresh, late, misses = True, 0, True, False, 0
     while looks < LOOKS:
         looks += 1
@@ -191,11 +195,11 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
         if fresh and not late:
             low = (bound if kind <= LAST_CONVEX else value - size - size) - radius
             if low >= (largest_displacement if back else nothing):
-                touches, plane, normal = False, solves_contacts, n
+                touches = False
                 break
         done = looks == LOOKS
         if fresh or value < gap:
-            best, gap, normal, fresh, misses = trial, value, n, False, 0
+            best, gap, fresh, misses = trial, value, False, 0
             plane = solves_contacts
             done |= kind <= LAST_CONVEX and value - bound <= close
             trial = best if done else step_to(kind, s, x, value, n, stretch, a, b, c)
@@ -218,9 +222,104 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
                 break
             a, b, c = begins
             trial, fresh, late, looks, stretch = best, True, True, 0, size
-    near = touches and (late or gap - radius < largest_displacement)
-    height = gap if near else min(plane[0], min(plane[1], plane[2])) - radius
-    return near, late, low, height, normal, best
+    return touches and (late or gap - radius < largest_displacement), late, low, best
+
+
+@once
+def project_elements() -> Kernel:
+    """Kernel that keeps the deepest points of an element out of the colliders near it; as `project_particles`.
+
+    A contact keeps the weights of the point, from which the next search in the same substep starts. Meshes are left to
+    `shinari.systems.colliders.mesh_elements`.
+    """
+    respond_to_solid = response(False)
+
+    @kernel(fastmath=STEADY)
+    def project_element(
+        p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, fields: MeshFields,
+        particles: Particles, contact_particles: ContactParticles, clock: Clock, speed: real,
+    ):  # fmt: skip
+        h = clock.substep_length[0]
+        rate = ONE / h
+        i = vertices(items.points[p])
+        if clock.local[0] != 0 and not some_moved(clock, contact_particles.moved_in, i):
+            return
+        row = np.int64(particles.origin_index[i[0]]) * len(colliders)
+        for m in range(items.first[p], items.end[p]):
+            k = np.int64(contacts.solid[m])
+            far = largest_of(contact_particles.travelled, i)
+            if is_mesh(colliders.kind[k]) or is_far(contacts, m, far, clock.first[0] != 0):
+                continue
+            pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
+            law = combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k])
+            for again in range(ROUNDS):
+                ends, begins = local_path(poses.before[row + k], pose, particles, i, h)
+                largest_displacement = (
+                    longest_path(ends, begins) if moves else largest_of(contact_particles.displacement, i)
+                )
+                near, late, low, b = deepest(
+                    distance_and_normal,
+                    kind,
+                    s,
+                    (),
+                    contacts.weights[m],
+                    least_of(contact_particles.radius, i),
+                    largest_displacement,
+                    again == 0,
+                    ends,
+                    begins,
+                )
+                contacts.bound[m] = -ONE if near or again > 0 or moves else low - far
+                share = vertex_weights(b, i)
+                w = inverse_mass_at(particles.x, i, share)
+                if again == 0:
+                    contacts.weights[m] = b
+                if not near or w <= ZERO:
+                    break
+                # what touches at a vertex is left to the vertex
+                touches = max(share[0], max(share[1], share[2])) <= AT_VERTEX
+                if touches:
+                    contacts.weights[m] = b
+                    reach = blend_of(contact_particles.radius, i, share)
+                    touches, correction, silent, n, normal_correction, friction_correction, gap = respond_to_solid(
+                        kind,
+                        s,
+                        fields,
+                        blend(b, begins[0], begins[1], begins[2]),
+                        blend(b, ends[0], ends[1], ends[2]),
+                        reach,
+                        w,
+                        law,
+                        contacts.normal_correction[m],
+                        rotate_vector_back(pose, contacts.friction_correction[m]),
+                        (rate * rate, h * speed),
+                    )
+                if touches:
+                    remember(
+                        contacts,
+                        m,
+                        normal_correction,
+                        rotate_vector(pose, friction_correction),
+                        rotate_vector(pose, n),
+                        gap,
+                    )
+                    correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
+                    record(contacts.impulse, m, sub(correction, silent), rate / w)
+                    move_vertices(contact_particles, particles, i, share, w, correction, silent, clock, rate)
+                if not late and (not touches or norm(correction) <= SMALL * reach):
+                    break
+
+    return project_element
+
+
+@steady
+def is_far(contacts, m, far, first):
+    """Whether an element cannot touch after it has gone so far; the first pass of a substep begins its contact."""
+    if first:
+        contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
+        # what comes out must not depend on when an element was listed or passed over
+        contacts.weights[m] = THIRD, THIRD, THIRD
+    return far < contacts.bound[m]
 
 
 @steady

@@ -20,7 +20,6 @@ from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_fields
 from shinari.shapes.registry import LAST_UNBOUNDED
 from shinari.systems.colliders.collide import bounce_particle, project_particles
 from shinari.systems.colliders.contact_list import ContactList
-from shinari.systems.colliders.deepest_points import DeepestPoints, forget_deepest, project_elements
 from shinari.systems.colliders.detection import (
     CHUNK,
     advance_poses,
@@ -36,7 +35,7 @@ from shinari.systems.colliders.detection import (
     store_velocity,
     sum_squares,
 )
-from shinari.systems.colliders.elements import bounce_element, elements_of
+from shinari.systems.colliders.elements import bounce_element, elements_of, project_elements
 from shinari.systems.colliders.mesh_elements import MeshElements
 from shinari.systems.colliders.mesh_features import mesh_features
 from shinari.systems.colliders.mesh_particles import Looks, forget_look, project_mesh_particle
@@ -118,13 +117,11 @@ class ColliderContacts(System):
                 self._add(project_mesh_particle, self.particle_list, self.looks)
         self.element_list: ContactList | None = None
         self.mesh_elements: MeshElements | None = None
-        self._deepest: DeepestPoints | None = None
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
         if len(elements):
             self.element_list = ContactList(elements, offsets, len(colliders), precision)  # type: ignore[arg-type]
             if any(kind > LAST_UNBOUNDED and not is_mesh(kind) for kind in kinds):
-                self._deepest = DeepestPoints.zeros(0, precision)
-                self._add(project_elements(), self.element_list, self._deepest)
+                self._add(project_elements(), self.element_list)
             if len(self.fields) > 0:
                 features = mesh_features(meshes_of(shapes), precision)
                 self.mesh_elements = MeshElements(self.element_list, features, precision)
@@ -236,10 +233,6 @@ class ColliderContacts(System):
             count = self.particle_list.counts.contacts, 0
             p.require(self.looks, count)
             p.launch(forget_look, self.looks, count=count, grain=4096)
-        if self.element_list is not None and self._deepest is not None:
-            count = self.element_list.counts.contacts, 0
-            p.require(self._deepest, count)
-            p.launch(forget_deepest, self._deepest, count=count, grain=4096)
         if self.mesh_elements is not None:
             self.mesh_elements.record_forget(p)
             p.copy(1, (self._search.refresh, 0))

@@ -303,10 +303,7 @@ def search(meshes: bool) -> Shared:
         ends: Corners,
         begins: Corners,
     ) -> tuple[bool, bool, float, Vector]:
-        near, late, low, _, _, weights = deepest(
-            distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins
-        )
-        return near, late, low, weights
+        return deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins)
 
     return deepest_point
 

@@ -1,7 +1,7 @@
 """Which objects have room at rest: none of their elements is nearer to another one than both keep.
 
-Neighbours in a sheet keep the distance that they have at rest where it is less. Where it is less nowhere, nobody has to
-ask who is a neighbour.
+Neighbours in a sheet keep the distance that they have at rest where it is less. Where it is less nowhere, the search
+does not ask which elements are neighbours.
 """
 
 import numpy as np
