@@ -63,18 +63,17 @@ def crossings_below(sheet: np.ndarray, point: np.ndarray) -> int:
 def fly(scene: Scene, faces: np.ndarray, name: str, substeps: int, precision: str) -> tuple[Simulation, float, int]:
     """Run 0.2 s: the simulation, least distance of sheet and body in thicknesses, frames in which the body is above.
 
-    It is above where a ray down from its centre crosses the sheet an odd number of times. A sheet gives way by metres;
-    what has been beside its frame may have gone around the edge, and is not counted.
+    It is above where a ray down from its centre crosses the sheet, and the plane around that, an odd number of times.
     """
     sim = Simulation(scene, substeps=substeps, precision=precision)
-    near, above, beside = np.inf, 0, False
+    near, above = np.inf, 0
     for _ in range(12):
         sim.step()
         x, at = sim.state.positions.astype(np.float64), sim.state.body_positions[0].astype(np.float64)
         turn = rotation_matrix(sim.state.body_rotations[0])
         near = min(near, least_signed_distance((x - at) @ turn, faces, BODIES[name][1]) / THICKNESS)
-        beside = beside or max(abs(at[0]), abs(at[2])) > HALF
-        above += 0 if beside else crossings_below(x[faces], at) % 2
+        outside = max(abs(at[0]), abs(at[2])) > HALF and at[1] > 0.0
+        above += (crossings_below(x[faces], at) + outside) % 2
     return sim, near, above
 
 
