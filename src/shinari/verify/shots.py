@@ -88,9 +88,7 @@ def held_sheet(precision: str) -> Iterator[Measurement]:
             yield at_least(
                 f"{case}: distance of the middle surface over thickness", 0.0, near, theory="it stays outside"
             )
-            yield at_least(
-                f"{case}: height of the sheet above the body over its size", 0.0, above, theory="the same side"
-            )
+            yield at_most(f"{case}: frames in which the body is above the sheet", 0.0, above, theory="the same side")
 
 
 @check("a body is shot at a free sheet", _NO_WAY)

@@ -64,7 +64,7 @@ class Components(Record):
     figure = Field(np.int64, doc="whether it has contact points and its joints are trees")
     trial = Field(np.int64, doc="whether it is solved directly as a trial")
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
-    resting = Field(np.int64, doc="whether it is slower than gravity makes it in a step")
+    resting = Field(np.int64, doc="whether it has contact points only, and is slower than gravity makes it in a step")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")
     factorings = Field(np.int64, doc="number of factorings in the step")

@@ -230,11 +230,11 @@ class BodyEquations:
             p.copy(0, (flags.trying, 0))
             if graph.may_sweep:
                 p.launch(mark_figure, components, elements, self._sweeps.trees.members, first, count=each)
-            records = components, graph.nodes, self._frames, self.solver_frames, flags
+            records = components, graph.nodes, elements, self._frames, self.solver_frames, flags
             # where sweeps cannot be needed, their kernels are not there either
             simple = self._limits.simple if graph.may_sweep else math.inf
             limits = simple, self._limits.light, self._limits.small
-            p.launch(choose_solver, *records, *limits, self._slow, count=each)
+            p.launch(choose_solver, *records, first, *limits, self._slow, count=each)
             p.copy(0, (flags.first_of_step, 0))
             records = points, work, elements, self._frames, self._curved, components
             p.launch(begin_point, *records, first, CALM * self._slow * h, count=every)

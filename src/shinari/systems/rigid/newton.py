@@ -82,8 +82,8 @@ def mark_figure(c, components: Components, elements: Elements, members: TreeMemb
 
 @kernel
 def choose_solver(
-    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags,
-    simple: float, light: float, small: float, slow: float
+    c, components: Components, nodes: Nodes, elements: Elements, frames: Frames, solver_frames: SolverFrames,
+    flags: Flags, first_point: np.int64, simple: float, light: float, small: float, slow: float
 ):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep; a directly solved one is pending.
 
@@ -96,9 +96,11 @@ def choose_solver(
         c: The component.
         components: The components.
         nodes: Their nodes.
+        elements: The elements, of each component the joints first.
         frames: Masses of the frames.
         solver_frames: Velocities of the frames.
         flags: Receives whether a component is solved by sweeps; whether this is the first substep of a step.
+        first_point: Element of the first point.
         simple: See `DirectLimits`.
         light: See `DirectLimits`.
         small: See `DirectLimits`.
@@ -115,7 +117,8 @@ def choose_solver(
         direct = calm or trial
     elif direct and components.figure[c] != 0:
         direct = trial = again
-    components.resting[c] = 1 if motion.calm else 0
+    start, end = components.element[c], components.element[c + 1]
+    components.resting[c] = 1 if motion.calm and start < end and elements.order[start] >= first_point else 0
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
     components.solution[c] = PENDING if direct else SOLVED
     # a heap that rests from the start has many states to find, over several substeps
