@@ -13,6 +13,8 @@ import ctypes
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Annotated, Any
 
@@ -129,6 +131,7 @@ class Team:
         self._busy = threading.Lock()
         self._asleep = np.zeros(size, np.int64)
         self._wake = [threading.Semaphore(0) for _ in range(size)]
+        self._threads: dict[int, threading.Thread] = {}
         self._process = os.getpid()
         self._started = False
         self._patience = 0
@@ -141,16 +144,26 @@ class Team:
             self._start()
         word = self.pool.word
         word[ACTIVE, 0], word[HELPED, 0], word[GAINED, 0], word[WAITED, 0] = 1, 0, 0, 0
-        asleep = np.flatnonzero(self._asleep)
-        for k in asleep:
-            self._asleep[k] = 0
-            self._wake[k].release()
-        for _ in range(PAUSES if len(asleep) else 0):
-            # Linux wakes a thread on the processor of the one that wakes it, where it would wait for up to 20 ms
-            if self.pool.word[READY, 0] > 0:
-                break
-            time.sleep(PAUSE)
+        if self._asleep.any():
+            self._wake_up()
         return min(threads, self.size)
+
+    def _wake_up(self) -> None:
+        """Wake the threads that sleep, and pause until the first is there.
+
+        Linux wakes a thread on the processor of the one that wakes it, where it would wait for up to 20 ms, or take
+        turns with it for as long: they are kept off that processor while they wake up.
+        """
+        asleep = np.flatnonzero(self._asleep)
+        numbers = [self._threads[k].native_id for k in asleep]
+        with off_this_processor([number for number in numbers if number is not None]):
+            for k in asleep:
+                self._asleep[k] = 0
+                self._wake[k].release()
+            for _ in range(PAUSES):
+                if self.pool.word[READY, 0] > 0:
+                    break
+                time.sleep(PAUSE)
 
     def release(self) -> bool:
         """The run is over; returns whether other threads were worth it.
@@ -171,7 +184,9 @@ class Team:
             thread_main.native(np.float32).address
         )
         for k in range(1, self.size):
-            threading.Thread(target=self._live, args=(entry, k), name=f"shinari-{k}", daemon=True).start()
+            thread = threading.Thread(target=self._live, args=(entry, k), name=f"shinari-{k}", daemon=True)
+            thread.start()
+            self._threads[k] = thread
 
     def _live(self, entry: Any, k: int) -> None:
         table = self.pool.address
@@ -205,6 +220,39 @@ def cycles_per_second() -> float:
     while time.perf_counter() - begun < 1e-3:
         pass
     return (_counter() - counted) / (time.perf_counter() - begun)
+
+
+@cache
+def _system() -> Any:
+    """The C library, where it tells the processor of a thread; else None."""
+    try:
+        library = ctypes.CDLL(None)
+    except (OSError, TypeError):
+        return None
+    return library if hasattr(library, "sched_getcpu") and hasattr(os, "sched_setaffinity") else None
+
+
+@contextmanager
+def off_this_processor(threads: list[int]) -> Iterator[None]:
+    """Keep threads, by their numbers in the system, off the processor of the calling one for a moment.
+
+    Nothing happens where the system has no such call, or they have no other processor.
+    """
+    before: dict[int, set[int]] = {}
+    if (library := _system()) is not None:
+        here = library.sched_getcpu()
+        for number in threads:
+            with suppress(OSError):
+                may = os.sched_getaffinity(number)
+                if here in may and len(may) > 1:
+                    os.sched_setaffinity(number, may - {here})
+                    before[number] = may
+    try:
+        yield
+    finally:
+        for number, may in before.items():
+            with suppress(OSError):
+                os.sched_setaffinity(number, may)
 
 
 def processors() -> int:
