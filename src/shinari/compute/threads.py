@@ -155,7 +155,7 @@ class Team:
         turns with it for as long: they are kept off that processor while they wake up.
         """
         asleep = np.flatnonzero(self._asleep)
-        numbers = [self._threads[k].native_id for k in asleep]
+        numbers = [self._threads[int(k)].native_id for k in asleep]
         with off_this_processor([number for number in numbers if number is not None]):
             for k in asleep:
                 self._asleep[k] = 0

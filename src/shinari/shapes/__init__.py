@@ -8,7 +8,8 @@ other shape. A new shape needs no such case:
 
     meshes and hulls, which have fields and tables
         collision/narrow/convex.py, collision/narrow/field_points.py, collision/narrow/fields.py,
-        collision/narrow/manifold.py, collision/narrow/round.py, systems/rigid/body_shapes.py, systems/rigid/contact/collision_shapes.py
+        collision/narrow/manifold.py, collision/narrow/round.py, systems/rigid/body_shapes.py,
+        systems/rigid/contact/collision_shapes.py
     closed forms of pairs of bodies
         systems/rigid/contact/pairs.py
     particles near planes and containers

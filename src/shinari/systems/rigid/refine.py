@@ -32,8 +32,8 @@ from shinari.systems.rigid.joints.values import JointValues
 from shinari.systems.rigid.progress import Flags
 
 # Products of blocks per body above which a factor is kept whatever the component does, and failures in a step after
-# which it is not. At rest that of a lighter one is kept as well, until it fails: elements are then not added either. But
-# not with joints: their rows are so stiff that a residual relative to their forces says little of the softer ones.
+# which it is not. At rest that of a lighter one is kept as well, until it fails: elements are then not added either.
+# But not with joints: their rows are so stiff that a residual relative to their forces says little of the softer ones.
 KEEP, FAILURES = 12.0, 2
 # Cost of one iteration, in products of blocks per body.
 ITERATION = 6.0
