@@ -23,7 +23,7 @@ SUBJECTS = (
     "stability", "rubbing", "impacts", "weighing", "penetration", "untangling", "shots", "solids", "solid_limits",
     "solid_recovery", "beams", "membranes", "garments",
     "attachments", "volumes", "failure", "rods", "shape_matching", "rigid_motion", "rigid_tops", "rigid_pendulums",
-    "rigid_friction", "rigid_impacts", "rigid_joints", "rigid_limits", "rigid_motors", "robots",
+    "rigid_friction", "rigid_impacts", "rigid_joints", "linkages", "rigid_limits", "rigid_motors", "robots",
     "actuators", "tendons", "media", "rigid_stacks", "rigid_heaps", "rigid_figures",
     "rigid_structures", "rigid_walls", "rigid_shapes", "fluids", "fluid_levels", "fluid_effects", "dam_break",
     "grains", "grains_rolling", "grains_on_cloth", "grains_in_fluids", "grains_wet",
