@@ -229,8 +229,8 @@ def test_a_large_component_is_solved_directly_while_it_rests(solver, speed, dire
     system.arrange.run()
     system.solver_frames.start_v[9, 0] = speed
     p = Program()
-    records = system.graph.components, system.graph.nodes, system.frames, system.solver_frames
-    p.launch(choose_solver, *records, system.flags, *LIMITS[solver][:3], SLOW, count=1)
+    records = system.graph.components, system.graph.nodes, system.elements, system.frames, system.solver_frames
+    p.launch(choose_solver, *records, system.flags, 0, *LIMITS[solver][:3], SLOW, count=1)
     p.run()
     assert system.graph.components.direct[0] == direct
     assert system.flags.sweeping[0] == 1 - direct
