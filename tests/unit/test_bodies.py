@@ -329,3 +329,16 @@ def test_a_perfect_bounce_keeps_the_energy_at_the_ends_of_substeps(height, subst
     assert np.abs(np.array(energies) / start - 1.0).max() < impacts * (
         4.0 / POINT_STIFFNESS + 0.5 * 9.81 * h**2 / height
     )
+
+
+@pytest.mark.parametrize(("substeps", "solver"), [(4, "auto"), (20, "auto"), (20, "sweeps")])
+def test_a_moving_collider_carries_a_body(substeps, solver):
+    """A table that starts to move at 0.22 m/s, also upwards, takes along what lies on it by friction."""
+    scene = sn.Scene()
+    scene.add_collider(sn.Box((2, 2, 2)), friction=1.0, motion=lambda time: (0.2 * time, 0.1 * time, 0.0))
+    body = scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0.1, 1.1, 0), friction=1.0)
+    sim = sn.Simulation(scene, dt=1 / 24, substeps=substeps, rigid_solver=solver)
+    sim.run(1.0, progress=False)
+    # it slips until friction has given it the speed, v^2 / (2 mu g)
+    slip = 0.2**2 / (2.0 * 9.81)
+    np.testing.assert_allclose(sim.pose(body).position, [0.3, 1.2, 0.0], atol=slip)

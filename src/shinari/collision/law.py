@@ -145,12 +145,6 @@ def friction_coefficient(slip, law):
 
 
 @steady
-def unbounded_friction(slip, n, k, last):
-    """Friction of a regularised contact without its bound [N], see `regularised_force`."""
-    return sub(tangential(last, n), scale(slip, GRIP * k))
-
-
-@steady
 def regularised_force(gap, slip, n, k, stiffness, last, limit):
     """State of a regularised contact and its force, (n f_n, f_t), at a gap and a slip.
 
@@ -168,17 +162,18 @@ def regularised_force(gap, slip, n, k, stiffness, last, limit):
         limit: Bound of the friction [N], held while states are found (Tresca).
 
     Returns:
-        State, normal force, and friction.
+        State, normal force, friction, and the size of the friction without its bound where it slides, else 0.
     """
     normal = -stiffness * gap
     if not normal > 0.0:
-        return APART, 0.0, (0.0, 0.0, 0.0)
-    wish = unbounded_friction(slip, n, k, last)
+        return APART, 0.0, (0.0, 0.0, 0.0), 0.0
+    wish = sub(tangential(last, n), scale(slip, GRIP * k))
     square = dot(wish, wish)
     if square <= limit * limit and limit > 0.0:
         # most points stick: they do not wait for a root
-        return STICKING, normal, wish
-    return SLIDING, normal, scale(wish, friction_share(math.sqrt(square), limit, limit))
+        return STICKING, normal, wish, 0.0
+    size = math.sqrt(square)
+    return SLIDING, normal, scale(wish, friction_share(size, limit, limit)), size
 
 
 # ---- impacts ----

@@ -74,6 +74,7 @@ class Components(Record):
     crossing = Field(np.int64, doc="whether a point changes its state on the full step")
     exceeding = Field(np.int64, doc="whether the limit of friction of a point is not that of its normal force")
     part = Field(np.float64, doc="part of the step that is taken, and of impulses")
+    slope = Field(np.float64, 2, unit="J", doc="slope of the energy without the points: at the start, and its rise")
     largest_rotation_squared = Field(
         np.float64, unit="rad^2", doc="square of the largest rotation of a full step; infinite for a partial step"
     )

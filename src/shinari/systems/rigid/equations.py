@@ -20,7 +20,7 @@ from shinari.systems.rigid.impacts import BodyImpacts
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.table import FIRST, SECOND
 from shinari.systems.rigid.joints.values import JointData
-from shinari.systems.rigid.line_search import check_point, find_step_length
+from shinari.systems.rigid.line_search import check_point, clear_marks, find_step_length, slope_at_ends
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
     LIMITS,
@@ -33,6 +33,7 @@ from shinari.systems.rigid.newton import (
     mark_figure,
     restore_trial,
     set_failed,
+    start_component,
     start_solution,
     store_trial,
 )
@@ -242,6 +243,7 @@ class BodyEquations:
                 with p.when((flags.trying, 0)):
                     p.launch(store_trial, *self._node_records, count=(counts.nodes, 0))
             p.serial(start_solution, counts, flags)
+            p.launch(start_component, graph.components, count=each)
             with p.repeat(MOST_STEPS, until=(flags.done, 0)):
                 self._record_step(p)
             if graph.may_sweep:
@@ -282,9 +284,11 @@ class BodyEquations:
         components, nodes, joints = self._graph.components, self._graph.nodes, len(self.joints)
         every, each = (self.counts.points, 0), (self.counts.components, 0)
         self._direct.record_displacements(p, self.joints.values, h)
+        p.launch(clear_marks, components, count=each)
         p.launch(check_point, points, work, elements, components, first, count=every)
-        lines = components, nodes, elements, jacobian_rows, points, work, frames, self.solver_frames
-        p.launch(find_step_length, *lines, joints, first, h, count=each, grain=16)
+        lines = components, nodes, elements, jacobian_rows, frames, self.solver_frames
+        p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
+        p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
         self._direct.record_step(p)
         p.launch(classify_point, points, work, elements, components, first, count=every)
         p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded or self.tendons.bounded else 0)

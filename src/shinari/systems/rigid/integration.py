@@ -256,13 +256,6 @@ def start_substep(i, frames: Frames, solver_frames: SolverFrames, flags: Flags):
         flags.finite[0] = 0
 
 
-@steady
-def store_prediction(i, frames, solver_frames):
-    """Store the predicted velocities, and clear the displacement of the solution."""
-    solver_frames.displacement[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    solver_frames.free_v[i], solver_frames.free_w[i] = frames.v[i], frames.w[i]
-
-
 @kernel(fastmath=STEADY)
 def predict_body(
     i, frames: Frames, solver_frames: SolverFrames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
@@ -274,7 +267,6 @@ def predict_body(
     if frames.asleep[i]:
         # if it is woken within the substep
         solver_frames.free_q[i], solver_frames.momentum[i] = frames.q[i], (0.0, 0.0, 0.0)
-        store_prediction(i, frames, solver_frames)
         return
     free, v, spin = frames.inverse_mass[i] > 0.0, frames.v[i], frames.w[i]
     if free:
@@ -287,7 +279,6 @@ def predict_body(
     else:
         frames.q[i] = moved_frame(frames.q[i], scale(spin, h))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
-    store_prediction(i, frames, solver_frames)
 
 
 @kernel(fastmath=STEADY)
@@ -303,9 +294,7 @@ def expect_kinematic_frame(d, kinematic: KinematicFrames, path: Path, frames: Fr
 
 
 @kernel(fastmath=STEADY)
-def set_kinematic_frame(
-    d, kinematic: KinematicFrames, path: Path, frames: Frames, solver_frames: SolverFrames, clock: Clock, h: np.float64
-):
+def set_kinematic_frame(d, kinematic: KinematicFrames, path: Path, frames: Frames, clock: Clock, h: np.float64):
     """Set a kinematic frame to its pose at the end of the substep, with the velocities of that displacement."""
     i, at = kinematic.frame[d], clock.substep[0] * len(kinematic) + d
     frames.x[i], frames.q[i] = path.x[at], path.q[at]
@@ -313,7 +302,13 @@ def set_kinematic_frame(
     spin = frames.w[i]
     free = moved_frame(frames.q0[i], scale(spin, h))
     frames.w[i] = add(spin, scale(rotation_vector_between(free, frames.q[i]), 1.0 / h))
-    store_prediction(i, frames, solver_frames)
+
+
+@kernel(fastmath=STEADY)
+def store_predicted_velocity(i, frames: Frames, solver_frames: SolverFrames):
+    """Store the predicted velocities and clear the displacement of the solution."""
+    solver_frames.displacement[i] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    solver_frames.free_v[i], solver_frames.free_w[i] = frames.v[i], frames.w[i]
 
 
 @kernel

@@ -32,8 +32,16 @@ def force_after(p, e, t, points, work, elements):
     slip = add(work.slip[p], scale(sub(d, scale(n, along)), t))
     stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
     limit = work.friction_coefficient[p] * work.limit[p]
-    status, normal, hold = regularised_force(work.gap[p] + t * along, slip, n, k, stiffness, work.last_force[p], limit)
+    status, normal, hold, _ = regularised_force(
+        work.gap[p] + t * along, slip, n, k, stiffness, work.last_force[p], limit
+    )
     return status, normal * along + dot(hold, d), hold
+
+
+@kernel
+def clear_marks(c, components: Components):
+    """Clear what points mark in a Newton step."""
+    components.crossing[c] = components.exceeding[c] = 0
 
 
 @kernel(fastmath=STEADY)
@@ -77,9 +85,22 @@ def slope_of_joint(e, elements):
     return start, rise
 
 
-@steady
-def slope_at_ends(c, components, nodes, elements, jacobian_rows, frames, solver_frames, joints, h):
-    """Slope of the energy along the step without the points: its start, and its rise over the step."""
+@kernel(fastmath=STEADY)
+def slope_at_ends(
+    c,
+    components: Components,
+    nodes: Nodes,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    frames: Frames,
+    solver_frames: SolverFrames,
+    joints: np.int64,
+    h: np.float64,
+):
+    """Slope of the energy along the step without the points, where a point changes its state: at its start and end."""
+    components.part[c] = 1.0
+    if components.solution[c] == SOLVED or components.crossing[c] == 0:
+        return
     start, rise = slope_of_bodies(c, components, nodes, frames, solver_frames, h)
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
@@ -90,12 +111,13 @@ def slope_at_ends(c, components, nodes, elements, jacobian_rows, frames, solver_
             m = jacobian_rows.displacement[e - joints]
             start -= jacobian_rows.force[e - joints] * m
             rise += jacobian_rows.stiffness[e - joints] * m * m
-    return start, rise
+    components.slope[c] = start, rise
 
 
 @steady
-def slope_at(t, c, line, components, elements, points, work, first_point):
-    """Slope of the energy of a component at a part t of its step; `line`: without the points, see `slope_at_ends`."""
+def slope_at(t, c, components, elements, points, work, first_point):
+    """Slope of the energy of a component at a part t of its step."""
+    line = components.slope[c]
     slope = line[0] + t * line[1]
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
@@ -106,31 +128,18 @@ def slope_at(t, c, line, components, elements, points, work, first_point):
 
 @kernel(fastmath=STEADY)
 def find_step_length(
-    c,
-    components: Components,
-    nodes: Nodes,
-    elements: Elements,
-    jacobian_rows: JacobianRows,
-    points: Points,
-    work: PointWork,
-    frames: Frames,
-    solver_frames: SolverFrames,
-    joints: np.int64,
-    first_point: np.int64,
-    h: np.float64,
+    c, components: Components, elements: Elements, points: Points, work: PointWork, first_point: np.int64
 ):
-    """Find the part of the step to take: 1, or where a point changes its state the zero of the slope of the energy."""
-    components.part[c] = 1.0
+    """Find the part of the step to take where a point changes its state: where the slope of the energy is zero."""
     if components.solution[c] == SOLVED or components.crossing[c] == 0:
         return
-    line = slope_at_ends(c, components, nodes, elements, jacobian_rows, frames, solver_frames, joints, h)
     # the slope is evaluated at the start, at the end, and then between
     low, high, below, above, close, t = 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
     for attempt in range(MOST_TRIES + 2):
-        slope = slope_at(t, c, line, components, elements, points, work, first_point)
+        slope = slope_at(t, c, components, elements, points, work, first_point)
         if attempt == 0:
             below, close = slope, ENOUGH * abs(slope)
-            if abs(below) <= ROUNDING * line[1]:
+            if abs(below) <= ROUNDING * components.slope[c, 1]:
                 t = 1.0
                 break
             if below > 0.0:

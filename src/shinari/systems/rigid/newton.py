@@ -85,7 +85,7 @@ def choose_solver(
     c, components: Components, nodes: Nodes, elements: Elements, frames: Frames, solver_frames: SolverFrames,
     flags: Flags, first_point: np.int64, simple: float, light: float, small: float, slow: float
 ):  # fmt: skip
-    """Decide whether a component is solved directly or by sweeps in a substep; a directly solved one is pending.
+    """Decide whether a component is solved directly or by sweeps in a substep.
 
     At rest one factor serves for a whole step; in motion every Newton step would need another. A light component that
     was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. One with very different
@@ -120,13 +120,18 @@ def choose_solver(
     start, end = components.element[c], components.element[c + 1]
     components.resting[c] = 1 if motion.calm and start < end and elements.order[start] >= first_point else 0
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
-    components.solution[c] = PENDING if direct else SOLVED
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and swept) else 0
     if components.trial[c] != 0:
         flags.trying[0] = 1
     if not direct:
         flags.sweeping[0] = 1
+
+
+@kernel
+def start_component(c, components: Components):
+    """Mark a directly solved component as pending."""
+    components.solution[c] = components.direct[c]
 
 
 @kernel

@@ -36,7 +36,6 @@ from shinari.collision.law import (
     regularised_force,
     regularised_stiffness,
     tangential,
-    unbounded_friction,
 )
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
@@ -283,8 +282,7 @@ def classify_point_contact(p, e, points, work, elements):
     n, k = points.normal[p], work.stiffness[p]
     stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
     most = work.friction_coefficient[p] * work.limit[p]
-    slip, last = work.slip[p], work.last_force[p]
-    status, normal, hold = regularised_force(work.gap[p], slip, n, k, stiffness, last, most)
+    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, work.last_force[p], most)
     total = add(scale(n, normal), hold)
     work.status[p], work.force[p] = status, total
     if status == APART:
@@ -292,7 +290,6 @@ def classify_point_contact(p, e, points, work, elements):
         return
     across, along = GRIP * k, (0.0, 0.0, 0.0)
     if status == SLIDING:
-        size = norm(unbounded_friction(slip, n, k, last))
         across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
     work.sliding_direction[p] = along
     write_point(e, n, stiffness, across, along, total, elements)

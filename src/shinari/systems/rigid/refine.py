@@ -186,11 +186,7 @@ def solve_again(
     c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, jacobian_rows: JacobianRows,
     values: JointValues, frames: Frames, solver_frames: SolverFrames, flags: Flags, h: np.float64
 ):  # fmt: skip
-    """Solve for the displacements of a component with an earlier factor, or request a new factor.
-
-    What points mark in a Newton step is cleared.
-    """
-    components.crossing[c] = components.exceeding[c] = 0
+    """Solve for the displacements of a component with an earlier factor, or request a new factor."""
     if components.solution[c] == SOLVED:
         return
     if components.factored[c] == 0:

@@ -35,6 +35,7 @@ from shinari.systems.rigid.integration import (
     set_kinematic_frame,
     start_substep,
     store_predicted_pose,
+    store_predicted_velocity,
     update_inertia,
 )
 from shinari.systems.rigid.medium import drag_body, dragged
@@ -147,8 +148,9 @@ class RigidBodySystem(System):
             # after rotors, motors and drag have read the velocities: the joints take most of it back
             self.equations.joints.record_take_returned(p, frames, solver_frames)
             p.launch(predict_body, frames, solver_frames, *(h * self._gravity), h, count=len(self._rigid.bodies))
-            records = self._kinematic_frames, self._path, frames, solver_frames, self._clock
+            records = self._kinematic_frames, self._path, frames, self._clock
             p.launch(set_kinematic_frame, *records, h, count=len(self._kinematic_frames))
+            p.launch(store_predicted_velocity, frames, solver_frames, count=len(frames))
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Solve the joints and contacts of all bodies; a repeated solve needs external impulses since the last one."""
