@@ -41,7 +41,10 @@ def corners(lengths: tuple[float, ...], angle: float) -> np.ndarray:
 
 
 def linkage(lengths: tuple[float, ...], angle: float, g: float) -> tuple[Scene, list[BodyHandle], JointHandle]:
-    """Crank, coupler and rocker from an angle of the crank on, and the hinge of the crank; one joint is a ball."""
+    """Crank, coupler and rocker from an angle of the crank on, and the hinge of the crank.
+
+    The rocker hangs in a universal joint and a ball, so that no direction is held twice.
+    """
     scene, places = Scene(gravity=(0.0, -g, 0.0)), np.pad(corners(lengths, angle), ((0, 0), (0, 1)))
     bars: list[BodyHandle] = []
     for start, end in pairwise(places):
@@ -52,8 +55,9 @@ def linkage(lengths: tuple[float, ...], angle: float, g: float) -> tuple[Scene, 
     for one, other in ((0, 1), (1, 2), (0, 2)):
         scene.ignore_contact(bars[one], bars[other])
     crank = scene.add_joint("hinge", bars[0], anchor=places[0], axis=(0, 0, 1))
-    for k in (0, 1):
-        scene.add_joint("hinge", bars[k + 1], bars[k], anchor=places[k + 1], axis=(0, 0, 1))
+    scene.add_joint("hinge", bars[1], bars[0], anchor=places[1], axis=(0, 0, 1))
+    across = np.cross((0.0, 0.0, 1.0), places[3] - places[2])
+    scene.add_joint("universal", bars[2], bars[1], anchor=places[2], axis=across, second_axis=(0, 0, 1))
     scene.add_joint("ball", bars[2], anchor=places[3])
     return scene, bars, crank
 
