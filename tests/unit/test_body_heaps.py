@@ -1,4 +1,4 @@
-"""Heaps: what rests stays where it is at the cost of one factor a step, and sweeps obey the law of contact."""
+"""Heaps: what rests stays where it is without a factor, and sweeps obey the law of contact."""
 
 import gc
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
+from shinari.systems.rigid.components import LARGE
 from shinari.systems.rigid.system import RigidBodySystem
 
 G = 9.81
@@ -26,7 +27,7 @@ def bodies_of(simulation):
 
 
 @pytest.mark.parametrize(("rows", "size", "substeps"), [(12, 1.0, 4), (20, 1.0, 4), (20, 0.05, 10)])
-def test_a_pyramid_stands_with_one_factor_a_step(rows, size, substeps):
+def test_a_pyramid_stands_and_needs_no_factor(rows, size, substeps):
     sim = pyramid(rows, size, substeps=substeps)
     start = sim.state.body_positions.copy()
     sim.step(60)
@@ -37,8 +38,29 @@ def test_a_pyramid_stands_with_one_factor_a_step(rows, size, substeps):
     assert -moved[:, 1].min() <= sunk
     assert np.abs(moved[:, [0, 2]]).max() <= sunk
     parts = bodies_of(sim).equations._graph.components
-    assert parts.factorings[0] == 1
-    assert parts.iterations[0] <= 2 * (substeps - 1)
+    assert parts.direct[0] == 1
+    assert (parts.factorings[0], parts.iterations[0]) == (0, 0)
+
+
+def test_a_large_pyramid_is_solved_directly_from_the_start():
+    sim = pyramid(65, substeps=4)
+    assert len(sim.state.body_positions) > LARGE
+    start = sim.state.body_positions.copy()
+    sim.step(30)
+    moved = sim.state.body_positions - start
+    h = 1 / 60 / 4
+    assert -moved[:, 1].min() <= 1e-5 * G * h * h * 65**3
+    assert np.abs(sim.state.body_velocities).max() < 1e-9
+    parts = bodies_of(sim).equations._graph.components
+    assert (parts.direct[0], parts.factorings[0]) == (1, 0)
+
+
+@pytest.mark.parametrize("rows", [20, 40])
+def test_a_heap_that_rests_from_the_start_takes_few_newton_steps(rows):
+    # one more layer with each step would take as many as there are rows
+    sim = pyramid(rows, substeps=1, dt=1 / 240)
+    sim.step()
+    assert bodies_of(sim).equations.counts.steps[0] <= 16
 
 
 def test_what_is_moved_while_it_rests_falls_and_rests_again():

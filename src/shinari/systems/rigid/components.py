@@ -18,6 +18,9 @@ SOLVED, PENDING, UNSETTLED, RENEWED = range(4)
 UNEVEN = 100.0
 # Part of the speed that gravity gives in a step below which a component that was swept rests.
 RESTING = 0.1
+# Bodies above which a component is solved directly only until it is swept, and the part of that speed below which it
+# then rests: the states of its points take many factors, each of which costs as much as some steps of sweeps.
+LARGE, STILL = 2048, 0.03
 
 
 class Nodes(Record):
@@ -63,10 +66,14 @@ class Components(Record):
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
     figure = Field(np.int64, doc="whether it has contact points and its joints are trees")
     trial = Field(np.int64, doc="whether it is solved directly as a trial")
+    tries = Field(np.int64, doc="Newton steps after which the trial has failed")
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
     resting = Field(np.int64, doc="whether it has contact points only, and is slower than gravity makes it in a step")
+    stays = Field(np.int64, doc="whether it rests, and its masses are not very different: it may stay where it is")
+    unloaded = Field(np.int64, doc="whether it rests, and no point had a force in the last substep")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")
+    factoring = Field(np.int64, doc="whether it has to be factored")
     factorings = Field(np.int64, doc="number of factorings in the step")
     failures = Field(np.int64, doc="number of conjugate gradient solutions that did not converge")
     iterations = Field(np.int64, doc="iterations with an earlier factor in the step")
@@ -118,30 +125,33 @@ class Motion(NamedTuple):
         calm: Whether it rests.
         swept: Whether sweeps have solved one of its frames.
         uneven: Whether its masses are very different.
+        large: Whether it has more than `LARGE` bodies.
     """
 
     calm: bool
     swept: bool
     uneven: bool
+    large: bool
 
 
 @steady
 def motion_of(c, components, nodes, frames, solver_frames, slow):
     """Motion of a component; `slow` is the speed that gravity gives in a step [m/s]."""
     speed, least, most, swept = 0.0, np.inf, 0.0, False
+    large = components.node[c + 1] - components.node[c] > LARGE
     for j in range(components.node[c], components.node[c + 1]):
         f = nodes.member[j]
         v, w = solver_frames.start_v[f], frames.inverse_mass[f]
         speed, swept = max(speed, dot(v, v)), swept or solver_frames.swept[f]
         least, most = min(least, w), max(most, w)
-    limit = RESTING * slow if swept else slow
-    return Motion(speed <= limit * limit, swept, most > UNEVEN * least)
+    limit = STILL * slow if large else (RESTING * slow if swept else slow)
+    return Motion(speed <= limit * limit and not (large and swept), swept, most > UNEVEN * least, large)
 
 
 @steady
 def may_be_direct(motion):
     """Whether a component that is not simple may be solved directly."""
-    return motion.calm or not motion.swept or motion.uneven
+    return motion.calm or not (motion.swept or motion.large) or motion.uneven
 
 
 @steady

@@ -142,8 +142,7 @@ def start_node(
     j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, solver_frames: SolverFrames, h: np.float64
 ):
     """Start a node with its mass and inertia, and the force of its displacement from the free motion."""
-    component = nodes.component[j]
-    if components.solution[component] == SOLVED or components.factored[component] != 0:
+    if components.factoring[nodes.component[j]] == 0:
         return
     mass, x, y, z = begin_node(j, nodes, blocks, frames, h)
     m = solver_frames.displacement[nodes.frame[j]]
@@ -222,7 +221,7 @@ def assemble(
     values: JointValues,
 ):
     """Add the elements of a component to its blocks and right hand side; joints also with their geometric stiffness."""
-    if components.solution[c] == SOLVED or components.factored[c] != 0:
+    if components.factoring[c] == 0:
         return
     joints = len(values)
     for s in range(components.element[c], components.element[c + 1]):
@@ -251,9 +250,9 @@ def assemble_impact(
     joints: np.int64,
 ):
     """Add the elements of a component to its blocks and right hand side."""
+    components.factored[c], components.factoring[c] = 0, 0 if components.solution[c] == SOLVED else 1
     if components.solution[c] == SOLVED:
         return
-    components.factored[c] = 0
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         if joints <= e < joints + len(jacobian_rows):
@@ -277,7 +276,7 @@ def factor_and_solve(
         keep: Products of blocks per body above which the factor is used again, also in motion.
         failures: Failures in the step after which it is not used again.
     """
-    if components.solution[c] == SOLVED or components.factored[c] != 0:
+    if components.factoring[c] == 0:
         return
     first, last = components.node[c], components.node[c + 1]
     heavy, rests = components.cost[c] >= keep * (last - first), components.resting[c] != 0

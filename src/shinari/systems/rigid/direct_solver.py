@@ -49,7 +49,7 @@ class DirectSolver:
     ) -> None:
         self._graph, self._elements, self._jacobian_rows = graph, elements, jacobian_rows
         self._frames, self._solver_frames, self._joints = frames, solver_frames, joints
-        self._flags = flags
+        self._counts, self._flags = counts, flags
         self._each, self._every, self._all = (counts.components, 0), (counts.nodes, 0), (counts.elements, 0)
 
     def record_displacements(self, p: Program, values: JointValues, h: float) -> None:
@@ -57,7 +57,7 @@ class DirectSolver:
         g, el, jacobian_rows = self._graph, self._elements, self._jacobian_rows
         p.copy(0, (self._flags.factoring, 0))
         records = g.components, g.nodes, g.blocks, el, jacobian_rows, values, self._frames, self._solver_frames
-        p.launch(solve_again, *records, self._flags, h, count=self._each, grain=8)
+        p.launch(solve_again, *records, self._counts, self._flags, h, count=self._each, grain=8)
         with p.when((self._flags.factoring, 0)):
             p.launch(
                 start_node, g.nodes, g.blocks, g.components, self._frames, self._solver_frames, h, count=self._every

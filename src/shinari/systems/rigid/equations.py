@@ -31,6 +31,7 @@ from shinari.systems.rigid.newton import (
     conclude_component,
     conclude_step,
     mark_figure,
+    mark_unloaded,
     restore_trial,
     set_failed,
     start_component,
@@ -236,6 +237,8 @@ class BodyEquations:
             simple = self._limits.simple if graph.may_sweep else math.inf
             limits = simple, self._limits.light, self._limits.small
             p.launch(choose_solver, *records, first, *limits, self._slow, count=each)
+            if graph.may_sweep:
+                p.launch(mark_unloaded, components, elements, work, first, count=each)
             p.copy(0, (flags.first_of_step, 0))
             records = points, work, elements, self._frames, self._curved, components
             p.launch(begin_point, *records, first, CALM * self._slow * h, count=every)
@@ -285,12 +288,12 @@ class BodyEquations:
         every, each = (self.counts.points, 0), (self.counts.components, 0)
         self._direct.record_displacements(p, self.joints.values, h)
         p.launch(clear_marks, components, count=each)
-        p.launch(check_point, points, work, elements, components, first, count=every)
+        p.launch(check_point, points, work, elements, components, frames, first, count=every)
         lines = components, nodes, elements, jacobian_rows, frames, self.solver_frames
         p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
         p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
         self._direct.record_step(p)
-        p.launch(classify_point, points, work, elements, components, first, count=every)
+        p.launch(classify_point, points, work, elements, components, frames, first, count=every)
         p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded or self.tendons.bounded else 0)
         p.launch(check_step, components, flags, joints + len(self.tendons), count=each)
         with p.when((flags.exceeding, 0)):

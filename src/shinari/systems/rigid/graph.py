@@ -31,8 +31,8 @@ from shinari.systems.rigid.integration import is_free
 from shinari.systems.rigid.newton import DirectLimits
 from shinari.systems.rigid.progress import Counts, Flags
 
-# Most bodies of a component for which an order is sought.
-MOST_BODIES = 2048
+# Most bodies of a component for which an order is sought, see also `LARGE`.
+MOST_BODIES = 8192
 # Bits that are used of a word, so that none is negative.
 BITS = 63
 MOST_WORDS = MOST_BODIES // BITS + 1

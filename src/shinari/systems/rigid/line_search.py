@@ -17,6 +17,7 @@ from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import momentum_of, vector
+from shinari.systems.rigid.points import exceeds_rounding
 
 ENOUGH = 0.05
 MOST_TRIES = 12
@@ -45,7 +46,10 @@ def clear_marks(c, components: Components):
 
 
 @kernel(fastmath=STEADY)
-def check_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
+def check_point(
+    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
+    first_point: np.int64
+):  # fmt: skip
     """Mark the component when the full step changes the state of a point, or reverses its friction."""
     e = first_point + p
     component = elements.component[e]
@@ -53,7 +57,8 @@ def check_point(p, points: Points, work: PointWork, elements: Elements, componen
         return
     then, _, hold = force_after(p, e, 1.0, points, work, elements)
     back = then == SLIDING and work.status[p] == SLIDING and dot(hold, work.sliding_direction[p]) < 0.0
-    if then != work.status[p] or back:
+    gap = work.gap[p] + dot(points.normal[p], vector(elements.displacement, e))
+    if (then != work.status[p] and exceeds_rounding(p, gap, points, frames)) or back:
         components.crossing[component] = 1
 
 

@@ -20,6 +20,7 @@ from shinari.systems.rigid.components import (
 from shinari.systems.rigid.elements import (
     Elements,
     JacobianRows,
+    PointWork,
     accumulate_force,
     accumulate_moment,
     accumulate_row_step,
@@ -63,7 +64,7 @@ LIMITS = {
     "auto": DirectLimits(6.0, 60.0, 500.0, 1000.0),
 }
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
-# failed.
+# failed, unless it is that of a large component: it is made once, and worth all of them.
 MOST_STEPS, TRIES = 30, 15
 
 
@@ -78,6 +79,19 @@ def mark_figure(c, components: Components, elements: Elements, members: TreeMemb
         else:
             touches = True
     components.figure[c] = 1 if trees and touches else 0
+
+
+@kernel
+def mark_unloaded(c, components: Components, elements: Elements, work: PointWork, first_point: np.int64):
+    """Decide whether a component that rests has just begun to: no point has had a force in the last substep."""
+    components.unloaded[c] = 0
+    if components.calm[c] == 0 or components.resting[c] == 0:
+        return
+    for s in range(components.element[c], components.element[c + 1]):
+        f = work.last_force[elements.order[s] - first_point]
+        if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:
+            return
+    components.unloaded[c] = 1
 
 
 @kernel
@@ -118,10 +132,12 @@ def choose_solver(
     elif direct and components.figure[c] != 0:
         direct = trial = again
     start, end = components.element[c], components.element[c + 1]
-    components.resting[c] = 1 if motion.calm and start < end and elements.order[start] >= first_point else 0
+    resting = motion.calm and start < end and elements.order[start] >= first_point
+    components.resting[c], components.stays[c] = 1 if resting else 0, 1 if resting and not motion.uneven else 0
     components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
     # a heap that rests from the start has many states to find, over several substeps
-    components.trial[c] = 1 if trial or (calm and swept) else 0
+    components.trial[c] = 1 if trial or (calm and (swept or motion.large)) else 0
+    components.tries[c] = MOST_STEPS if calm and motion.large else TRIES
     if components.trial[c] != 0:
         flags.trying[0] = 1
     if not direct:
@@ -180,7 +196,7 @@ def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     Points are classified again where friction was renewed. A trial that has taken all its steps has failed.
     """
     state = components.solution[c]
-    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= TRIES:
+    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= components.tries[c]:
         components.direct[c], components.solution[c], components.renewed[c] = 0, SOLVED, 0
         flags.failed[0] = flags.sweeping[0] = 1
         return

@@ -14,7 +14,7 @@ import numpy as np
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import dot
+from shinari.maths.vec3 import dot, sub
 from shinari.systems.rigid.block import minus, row_dot, solve_lower, solve_upper, subtract_times, subtract_transposed
 from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes
 from shinari.systems.rigid.direct import (
@@ -26,19 +26,24 @@ from shinari.systems.rigid.direct import (
 )
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.integration import momentum_of
+from shinari.systems.rigid.integration import momentum_of, rotation_vector_between
 from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues
-from shinari.systems.rigid.progress import Flags
+from shinari.systems.rigid.progress import Counts, Flags
 
 # Products of blocks per body above which a factor is kept whatever the component does, and failures in a step after
 # which it is not. At rest that of a lighter one is kept as well, until it fails: elements are then not added either.
 # But not with joints: their rows are so stiff that a residual relative to their forces says little of the softer ones.
 KEEP, FAILURES = 12.0, 2
-# Cost of one iteration, in products of blocks per body.
-ITERATION = 6.0
+# Costs in products of blocks: of an iteration, for each body and each block of the factor, and of adding the elements
+# of a body.
+ITERATION, SUBSTITUTION, ASSEMBLY = 6.0, 1.5, 10.0
 # Square of the largest relative residual, in the norm of the inverse mass: a bound of the error of the momentum.
 CLOSE = 1e-20
+# Square of the part of the weights by which the forces of a component that stays may be out of balance.
+BALANCED = 1e-16
+# Rounding of a number, relative to it.
+ROUNDING = 2.0**-53
 
 
 @kernel
@@ -173,6 +178,30 @@ def square_over_mass(c, components, nodes, frames, r):
 
 
 @steady
+def displacement_back(i, frames):
+    """Displacement of a frame from its prediction to where the substep began."""
+    t, w = sub(frames.x0[i], frames.x[i]), rotation_vector_between(frames.q[i], frames.q0[i])
+    return t[0], t[1], t[2], w[0], w[1], w[2]
+
+
+@steady
+def rounding_of(c, components, nodes, elements, frames):
+    """Square of what rounded positions change in the forces of contact points, in the norm of the inverse mass."""
+    total = 0.0
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        k = elements.stiffness[e, 0] + elements.stiffness[e, 1] + elements.stiffness[e, 2]
+        for side in range(2):
+            j = elements.nodes[e, side]
+            if j >= 0:
+                i = nodes.frame[j]
+                x = frames.x[i]
+                f = ROUNDING * k * (abs(x[0]) + abs(x[1]) + abs(x[2]))
+                total += f * f * frames.inverse_mass[i]
+    return total
+
+
+@steady
 def inner(c, components, a, b):
     """Inner product of two vectors of a component."""
     total = 0.0
@@ -181,29 +210,35 @@ def inner(c, components, a, b):
     return total
 
 
-@kernel(fastmath=STEADY)
-def solve_again(
-    c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, jacobian_rows: JacobianRows,
-    values: JointValues, frames: Frames, solver_frames: SolverFrames, flags: Flags, h: np.float64
-):  # fmt: skip
-    """Solve for the displacements of a component with an earlier factor, or request a new factor."""
-    if components.solution[c] == SOLVED:
-        return
-    if components.factored[c] == 0:
-        flags.factoring[0] = 1
-        return
-    inverse_h2 = 1.0 / (h * h)
+@steady
+def is_balanced(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2):
+    """Write the displacements back to where the substep began, and the residual; whether the forces balance there."""
+    x, r, y = nodes.vector, nodes.residual, nodes.image
     first, last = components.node[c], components.node[c + 1]
-    x, r, z, d, y = nodes.vector, nodes.residual, nodes.correction, nodes.direction, nodes.image
-    load_forces(c, components, nodes, elements, jacobian_rows, frames, solver_frames, len(values), inverse_h2, r)
     for j in range(first, last):
-        z[j], x[j] = r[j], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    enough = CLOSE * square_over_mass(c, components, nodes, frames, r)
+        x[j] = displacement_back(nodes.frame[j], frames)
+    matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2, x, y)
+    for j in range(first, last):
+        r[j] = minus(r[j], 1.0, y[j])
+        y[j] = inertia_times(j, nodes, frames, inverse_h2, x[j])
+    most = BALANCED * square_over_mass(c, components, nodes, frames, y)
+    most = max(most, rounding_of(c, components, nodes, elements, frames))
+    return square_over_mass(c, components, nodes, frames, r) <= most
+
+
+@steady
+def converges(c, components, nodes, blocks, elements, jacobian_rows, values, frames, inverse_h2, enough):
+    """Improve the displacements by conjugate gradients; whether the residual is small enough in the end."""
+    x, r, z, d, y = nodes.vector, nodes.residual, nodes.correction, nodes.direction, nodes.image
+    first, last = components.node[c], components.node[c + 1]
+    for j in range(first, last):
+        z[j] = r[j]
     divide_by_factor(c, components, nodes, blocks, z)
     for j in range(first, last):
         d[j] = z[j]
     slope = inner(c, components, r, z)
-    most = max(int(components.cost[c] / (ITERATION * (last - first))), 1)
+    cost = ITERATION * (last - first) + SUBSTITUTION * (nodes.column[last] - nodes.column[first])
+    most = max(int((components.cost[c] + ASSEMBLY * (last - first)) / cost), 1)
     for k in range(most):
         components.iterations[c] += 1
         matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2, d, y)
@@ -212,7 +247,7 @@ def solve_again(
         for j in range(first, last):
             x[j], r[j] = minus(x[j], -t, d[j]), minus(r[j], t, y[j])
         if square_over_mass(c, components, nodes, frames, r) <= enough:
-            return
+            return True
         if k + 1 == most:
             break
         for j in range(first, last):
@@ -222,5 +257,34 @@ def solve_again(
         for j in range(first, last):
             d[j] = minus(z[j], -new / slope, d[j])
         slope = new
-    components.factored[c], flags.factoring[0] = 0, 1
-    components.failures[c] += 1
+    return False
+
+
+@kernel(fastmath=STEADY)
+def solve_again(
+    c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, jacobian_rows: JacobianRows,
+    values: JointValues, frames: Frames, solver_frames: SolverFrames, counts: Counts, flags: Flags, h: np.float64
+):  # fmt: skip
+    """Solve for the displacements of a component with an earlier factor, or request a new factor.
+
+    One that rests is expected to stay where the substep began. If it is in balance there, it needs no factor at all.
+    """
+    components.factoring[c] = 0
+    if components.solution[c] == SOLVED:
+        return
+    stays, factored = components.stays[c] != 0 and counts.steps[0] == 0, components.factored[c] != 0
+    inverse_h2 = 1.0 / (h * h)
+    if stays or factored:
+        b = nodes.residual
+        load_forces(c, components, nodes, elements, jacobian_rows, frames, solver_frames, len(values), inverse_h2, b)
+        enough = CLOSE * square_over_mass(c, components, nodes, frames, b)
+        if not stays:
+            for j in range(components.node[c], components.node[c + 1]):
+                nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        elif is_balanced(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2):
+            return
+        if factored:
+            if converges(c, components, nodes, blocks, elements, jacobian_rows, values, frames, inverse_h2, enough):
+                return
+            components.failures[c] += 1
+    components.factored[c], components.factoring[c], flags.factoring[0] = 0, 1, 1
