@@ -20,7 +20,7 @@ UNEVEN = 100.0
 RESTING = 0.1
 # Bodies above which a component is solved directly only until it is swept, and the part of that speed below which it
 # then rests: the states of its points take many factors, each of which costs as much as some steps of sweeps.
-LARGE, STILL = 2048, 0.03
+LARGE, STILL = 2048, 0.06
 
 
 class Nodes(Record):

@@ -232,8 +232,11 @@ def expect_load(p, e, touches, points, work, elements):
     """Classify a point of a heap that begins to rest: it does not slide, and what touches is loaded.
 
     The prediction, in which all bodies fall as one, loads only the lowest: a Newton step would find one layer more.
+    Points are as soft as they are over many substeps, in each of which a part of their overlap recovers. So the heap is
+    at once where it would come to rest.
     """
     work.limit[p] = np.inf
+    work.stiffness[p] *= RECOVERY
     classify_point_contact(p, e, points, work, elements)
     if touches and work.status[p] == APART:
         k, none = work.stiffness[p], (0.0, 0.0, 0.0)
