@@ -68,7 +68,6 @@ class PointWork(Record):
     """Work values of the solver for each contact point in a substep, P rows and room for more."""
 
     gap = Field(np.float64, unit="m", doc="gap C - C* now")
-    start_gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
     target_gap = Field(np.float64, unit="m", doc="C*")
     bounce_offset = Field(np.float64, unit="m", doc="part of C* that is due to a bounce")
     slip = Field(np.float64, 3, unit="m", doc="slip now")

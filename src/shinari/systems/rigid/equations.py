@@ -38,13 +38,14 @@ from shinari.systems.rigid.newton import (
     store_trial,
 )
 from shinari.systems.rigid.points import (
-    begin_point,
+    Terms,
+    begin_points,
     classify_point,
     count_elements,
-    measure_failed_point,
+    measure_failed_points,
     renew_limits,
     renew_point,
-    start_point,
+    start_points,
     store_force,
 )
 from shinari.systems.rigid.progress import Counts, Flags
@@ -93,6 +94,13 @@ class BodyEquations:
         self._first_point = len(self.joints) + len(self._jacobian_rows)
         self.counts, self.flags, self.solver_frames = Counts.zeros(1), Flags.zeros(1), SolverFrames.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
+        self._pairs = self.contacts.detection.pairs, 0
+        self._terms = Terms(
+            gravity=np.array([self._gravity]),
+            h=np.array([settings.substep]),
+            escape=np.array([settings.depenetration_speed]),
+            leaves=np.array([CALM * self._slow * settings.substep]),
+        )
         self._elements = Elements.zeros(self._first_point)
         self._limits = LIMITS[settings.rigid_solver]
         self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits, self._slow)
@@ -185,14 +193,13 @@ class BodyEquations:
 
     def record_points(self, p: Program) -> None:
         """Start the substep at the contact points."""
-        counts, points, h = self.counts, self._points, self._settings.substep
+        counts, points = self.counts, self._points
         p.copy((self.contacts.detection.points, 0), (counts.points, 0))
         p.serial(count_elements, counts, self.flags, self._first_point)
         p.require(self._work, (counts.points, 0))
         p.require(self._elements, (counts.elements, 0))
-        records = points, self._work, self._elements, self._frames, self.flags
-        scalars = self._first_point, *self._gravity, h, self._settings.depenetration_speed
-        p.launch(start_point, *records, *scalars, count=(counts.points, 0))
+        records = self.contacts.pairs, points, self._work, self._elements, self._frames, self.flags, self._terms
+        p.launch(start_points, *records, self._first_point, count=self._pairs)
         self._record_clear(p)
 
     def _record_clear(self, p: Program) -> None:
@@ -221,8 +228,7 @@ class BodyEquations:
         """Newton steps until the states of the contacts do not change."""
         points, work, elements, first = self._points, self._work, self._elements, self._first_point
         counts, flags, graph, components = self.counts, self.flags, self._graph, self._graph.components
-        every, each = (counts.points, 0), (counts.components, 0)
-        h = self._settings.substep
+        each, h = (counts.components, 0), self._settings.substep
         self.joints.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         self.tendons.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         graph.record_arrange(p, elements)
@@ -237,8 +243,8 @@ class BodyEquations:
             limits = simple, self._limits.light, self._limits.small
             p.launch(choose_solver, *records, first, *limits, self._slow, count=each)
             p.copy(0, (flags.first_of_step, 0))
-            records = points, work, elements, self._frames, self._curved, components
-            p.launch(begin_point, *records, first, CALM * self._slow * h, count=every)
+            records = self.contacts.pairs, points, work, elements, self._frames, self._curved, components, self._terms
+            p.launch(begin_points, *records, first, count=self._pairs)
             if graph.may_sweep:
                 with p.when((flags.trying, 0)):
                     p.launch(store_trial, *self._node_records, count=(counts.nodes, 0))
@@ -261,8 +267,8 @@ class BodyEquations:
         points, work, elements, components = self._points, self._work, self._elements, self._graph.components
         each, first = (self.counts.components, 0), self._first_point
         p.launch(restore_trial, *self._node_records, count=(self.counts.nodes, 0))
-        records = points, work, elements, components, self._frames, self._curved
-        p.launch(measure_failed_point, *records, first, count=(self.counts.points, 0))
+        records = self.contacts.pairs, points, work, elements, components, self._frames, self._curved
+        p.launch(measure_failed_points, *records, first, count=self._pairs)
         p.launch(set_failed, components, UNSETTLED, count=each)
         self._record_evaluate_again(p)
         self.joints.record_evaluate_failed(p, elements, self._frames, components, self._settings.substep)

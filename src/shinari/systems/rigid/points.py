@@ -16,6 +16,7 @@ sliding, that of the last substep is right at once.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,13 +38,14 @@ from shinari.collision.law import (
     regularised_stiffness,
     tangential,
 )
-from shinari.compute import kernel
+from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import rotate, rotate_back
+from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
 from shinari.systems.rigid.components import RENEWED, SOLVED, UNSETTLED, Components, has_failed
+from shinari.systems.rigid.contact.pairs import Pairs
 from shinari.systems.rigid.contact.table import Points
 from shinari.systems.rigid.elements import (
     POINT_STIFFNESS,
@@ -88,54 +90,98 @@ def count_elements(_, counts: Counts, flags: Flags, first_point: np.int64):
     flags.has_bounce_offset[0], flags.may_bounce[0] = 0, 0
 
 
-@steady
-def surface_points(p, points, frames):
-    """Arms of both surfaces at a point from the origins of its frames, and its gap."""
-    a, b = points.frames[p]
-    n, radius = points.normal[p], points.radius[p]
-    core_a, core_b = halves(points.core[p])
-    ca, cb = rotate(frames.q[a], core_a), rotate(frames.q[b], core_b)
-    separation = sub(add(frames.x[a], ca), add(frames.x[b], cb))
-    gap = dot(n, separation) - radius[0] - radius[1]
-    return sub(ca, scale(n, radius[0])), add(cb, scale(n, radius[1])), gap
+class Terms(Record):
+    """One row: what all contact points share."""
+
+    gravity = Field(np.float64, 3, unit="m/s^2")
+    h = Field(np.float64, unit="s", doc="substep")
+    escape = Field(np.float64, unit="m/s", doc="depenetration speed")
+    leaves = Field(
+        np.float64, unit="m", doc="most by which the overlap of a point in a resting heap leaves in a substep"
+    )
+
+
+class Bodies(NamedTuple):
+    """Both frames of a pair at the start of a substep, as the points of the pair need them.
+
+    Attributes:
+        a: Frame of a.
+        b: Frame of b.
+        turn: Rotation matrix of a, by rows.
+        apart: Origin of a less that of b [m].
+    """
+
+    a: int
+    b: int
+    turn: tuple
+    apart: tuple
+
+
+class Shift(NamedTuple):
+    """Motion of a frame since the start of the substep.
+
+    Attributes:
+        displacement: Of its origin [m].
+        w: Real part of the unit quaternion of its rotation.
+        axis: The others.
+    """
+
+    displacement: tuple
+    w: float
+    axis: tuple
 
 
 @kernel(fastmath=STEADY)
-def start_point(
-    p, points: Points, work: PointWork, elements: Elements, frames: Frames, flags: Flags, first_point: np.int64,
-    gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64, escape: np.float64
+def start_points(
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, flags: Flags,
+    terms: Terms, first_point: np.int64
 ):  # fmt: skip
-    """Begin a substep at its start pose: frames and arms of the element, target gap; (gx, gy, gz) is gravity.
+    """Begin a substep at its start pose for the points of a pair: frames and arms of the elements, target gaps.
 
     The arms stay: opposite forces at one point of the start have no total moment.
     """
-    a, b = points.frames[p]
-    n, law, last = points.normal[p], points.law[p], points.force[p]
-    ra, rb, gap = surface_points(p, points, frames)
-    elements.frames[first_point + p] = a, b
-    elements.arms[first_point + p] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
+    if pairs.rows[k] == 0:
+        return
+    first = pairs.start[k]
+    a, b = points.frames[first]
+    bodies = Bodies(a, b, rotation_rows(frames.q[a]), sub(frames.x[a], frames.x[b]))
+    for p in range(first, first + pairs.rows[k]):
+        start_point(p, first_point + p, bodies, points, work, elements, frames, flags, terms)
+
+
+@steady
+def start_point(p, e, bodies, points, work, elements, frames, flags, terms):
+    """Begin a substep at its start pose for a point."""
+    h = terms.h[0]
+    a, b = bodies.a, bodies.b
+    n, law, last, radius, gap = points.normal[p], points.law[p], points.force[p], points.radius[p], points.gap[p]
+    m0, m1, m2 = bodies.turn
+    core = points.core[p]
+    ra = sub((dot(m0, core), dot(m1, core), dot(m2, core)), scale(n, radius[0]))
+    rb = sub(add(ra, bodies.apart), scale(n, gap))
+    elements.frames[e] = a, b
+    elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
     weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
     work.stiffness[p] = POINT_STIFFNESS / (h * h * weight) if weight > 0.0 else 0.0
     relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
     speed = dot(n, relative_velocity)
-    across = tangential(relative_velocity, n)
-    work.friction_coefficient[p] = friction_coefficient(across, law)
+    work.friction_coefficient[p] = friction_coefficient(tangential(relative_velocity, n), law)
     work.limit[p] = max(dot(n, last), 0.0)
     target = 0.0
     if law[COMPLIANCE] == 0.0 and gap < 0.0:
-        target = gap + recovery(-RECOVERY * gap, escape * h)
+        target = gap + recovery(-RECOVERY * gap, terms.escape[0] * h)
     approach, bounce_offset, rebound = 0.0, 0.0, 0.0
-    if law[RESTITUTION] > 0.0 and speed < -SLOW_SUBSTEPS * h * norm((gx, gy, gz)):
+    if law[RESTITUTION] > 0.0 and speed < -SLOW_SUBSTEPS * h * norm(terms.gravity[0]):
         # the velocity at the end of the prediction: with it a perfect bounce returns along the path of the approach
         fall = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
-        pull = fall * dot(n, (gx, gy, gz))
+        pull = fall * dot(n, terms.gravity[0])
         approach = speed + pull
         bounce_offset = bounce_distance(law[RESTITUTION], approach, gap, h)
         rebound = rebound_within(law[RESTITUTION], approach, gap, pull, h)
         flags.may_bounce[0] = 1
         if bounce_offset != 0.0:
             flags.has_bounce_offset[0] = 1
-    work.start_gap[p], work.force[p], work.rebound[p] = gap, last, rebound
+    work.force[p], work.rebound[p] = last, rebound
     work.approach[p], work.bounce_offset[p], work.target_gap[p], work.last_force[p] = (
         approach,
         bounce_offset,
@@ -145,39 +191,58 @@ def start_point(
 
 
 @kernel(fastmath=STEADY)
-def measure_failed_point(
-    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames, curved: Curved,
-    first_point: np.int64
+def measure_failed_points(
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
+    curved: Curved, first_point: np.int64
 ):  # fmt: skip
-    """Measure a point of a component whose trial has failed."""
-    if has_failed(elements.component[first_point + p], components):
-        measure(p, points, work, elements, frames, curved, first_point)
+    """Measure the points of a pair of a component whose trial has failed."""
+    first = pairs.start[k]
+    if pairs.rows[k] > 0 and has_failed(elements.component[first_point + first], components):
+        one, other = shift_of(points.frames[first, 0], frames), shift_of(points.frames[first, 1], frames)
+        for p in range(first, first + pairs.rows[k]):
+            measure(p, one, other, points, work, elements, frames, curved, first_point)
 
 
 @steady
-def measure(p, points, work, elements, frames, curved, first_point):
-    """Measure gap and slip of a point."""
-    a, b = points.frames[p]
+def shift_of(i, frames):
+    """Motion of a frame since the start of the substep."""
+    w, x, y, z = multiply(frames.q[i], conjugate(frames.q0[i]))
+    return Shift(sub(frames.x[i], frames.x0[i]), w, (x, y, z))
+
+
+@steady
+def turned_arm(shift, r):
+    """What a rotation changes of an arm."""
+    across = cross(shift.axis, r)
+    return scale(add(scale(across, shift.w), cross(shift.axis, across)), 2.0)
+
+
+@steady
+def measure(p, one, other, points, work, elements, frames, curved, first_point):
+    """Measure gap and slip of a point.
+
+    Both follow from the displacements of the surfaces; a core point behind a radius stays at that distance along n.
+    """
     n, radius = points.normal[p], points.radius[p]
-    qa, qb, qa0, qb0 = frames.q[a], frames.q[b], frames.q0[a], frames.q0[b]
-    ra, rb, gap = surface_points(p, points, frames)
-    gap -= work.target_gap[p]
-    old_a, old_b = halves(elements.arms[first_point + p])
-    # the same material points after the rotation
-    new_a = ra if radius[0] == 0.0 else rotate(qa, rotate_back(qa0, old_a))
-    new_b = rb if radius[1] == 0.0 else rotate(qb, rotate_back(qb0, old_b))
-    slip_a = add(sub(frames.x[a], frames.x0[a]), sub(new_a, old_a))
-    slip_b = add(sub(frames.x[b], frames.x0[b]), sub(new_b, old_b))
-    slip = sub(slip_a, slip_b)
+    ra, rb = halves(elements.arms[first_point + p])
+    moved_a, moved_b = turned_arm(one, ra), turned_arm(other, rb)
+    slip = sub(add(one.displacement, moved_a), add(other.displacement, moved_b))
+    gap = points.gap[p] - work.target_gap[p] + dot(n, slip)
+    if radius[0] != 0.0:
+        gap += radius[0] * dot(n, turned_arm(one, n))
+    if radius[1] != 0.0:
+        gap += radius[1] * dot(n, turned_arm(other, n))
     work.slip[p] = tangential(slip, n)
     rolls_a, rolls_b = curved.curved[points.collision_shapes[p, 0]], curved.curved[points.collision_shapes[p, 1]]
     if rolls_a or rolls_b or resists_rotation(p, points):
-        rotation_a, rotation_b = rotation_vector_between(qa0, qa), rotation_vector_between(qb0, qb)
+        a, b = points.frames[p]
+        rotation_a = rotation_vector_between(frames.q0[a], frames.q[a])
+        rotation_b = rotation_vector_between(frames.q0[b], frames.q[b])
         # a round side without a core rolls under its contact point, which stays in place
         if rolls_a:
-            gap += dot(n, sub(add(old_a, cross(rotation_a, old_a)), ra))
+            gap += dot(n, sub(cross(rotation_a, ra), turned_arm(one, add(ra, scale(n, radius[0])))))
         if rolls_b:
-            gap -= dot(n, sub(add(old_b, cross(rotation_b, old_b)), rb))
+            gap -= dot(n, sub(cross(rotation_b, rb), turned_arm(other, sub(rb, scale(n, radius[1])))))
         work.rotation[p] = sub(rotation_a, rotation_b)
     work.gap[p], work.status[p] = gap, APART
 
@@ -196,29 +261,33 @@ def is_frozen(p, points, frames):
 
 
 @kernel(fastmath=STEADY)
-def begin_point(
-    p, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved, components: Components,
-    first_point: np.int64, most: np.float64
+def begin_points(
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved,
+    components: Components, terms: Terms, first_point: np.int64
 ):  # fmt: skip
-    """Measure gap and slip at the predicted pose, and classify a point for the first time in a solution.
+    """Measure gaps and slips of a pair at the predicted pose, and classify its points for the first time in a solution.
 
-    Force and stiffness are written; sweeps need neither.
+    Forces and stiffnesses are written; sweeps need neither.
     The overlap of a point in a resting heap leaves by at most a small displacement, so that the heap rests on.
     """
-    e = first_point + p
-    component = elements.component[e]
-    measure(p, points, work, elements, frames, curved, first_point)
-    if is_frozen(p, points, frames):
-        clear_point(e, elements)
+    if pairs.rows[k] == 0:
         return
-    if component >= 0 and components.direct[component] == 0:
-        return
-    start, leaves = work.start_gap[p], work.target_gap[p] - work.start_gap[p]
-    calm = component >= 0 and components.calm[component] != 0 and start < 0.0 and work.bounce_offset[p] == 0.0
-    if calm and leaves > most:
-        work.gap[p] += leaves - most
-        work.target_gap[p] -= leaves - most
-    classify_point_contact(p, e, points, work, elements)
+    first = pairs.start[k]
+    a, b = points.frames[first]
+    component, frozen = elements.component[first_point + first], not (frames.active[a] or frames.active[b])
+    calm = component >= 0 and components.calm[component] != 0
+    swept = component >= 0 and components.direct[component] == 0
+    one, other, most = shift_of(a, frames), shift_of(b, frames), terms.leaves[0]
+    for p in range(first, first + pairs.rows[k]):
+        measure(p, one, other, points, work, elements, frames, curved, first_point)
+        if frozen:
+            clear_point(first_point + p, elements)
+        elif not swept:
+            start, leaves = points.gap[p], work.target_gap[p] - points.gap[p]
+            if calm and start < 0.0 and work.bounce_offset[p] == 0.0 and leaves > most:
+                work.gap[p] += leaves - most
+                work.target_gap[p] -= leaves - most
+            classify_point_contact(p, first_point + p, points, work, elements)
 
 
 @kernel(fastmath=STEADY)

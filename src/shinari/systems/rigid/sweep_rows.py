@@ -165,7 +165,7 @@ def write_row(r, lane, e, p, rows, elements, points, work, h, escape):
     for c in range(6):
         rows.arms[r, c, lane] = elements.arms[e, c]
     set_lane3(rows.normal, r, lane, n)
-    stiffness, gap, start = work.stiffness[p], work.gap[p], work.start_gap[p]
+    stiffness, gap, start = work.stiffness[p], work.gap[p], points.gap[p]
     grip, soft = GRIP * stiffness, stiffness * (SOFT_STIFFNESS / POINT_STIFFNESS)
     if start < 0.0 and work.bounce_offset[p] == 0.0 and law[COMPLIANCE] == 0.0:
         gap += work.target_gap[p] - start - recovery(-LEAVES * start, escape * h)

@@ -9,7 +9,7 @@ from shinari.compute.scan import Offsets
 from shinari.maths.function import steady
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
-from shinari.systems.rigid.contact.pairs import SLOT_COLUMNS, Kept, Pairs, is_empty, kind_of_pair
+from shinari.systems.rigid.contact.pairs import MARK_COLUMNS, SLOT_COLUMNS, Kept, Pairs, is_empty, kind_of_pair
 from shinari.systems.rigid.frames import Frames
 
 
@@ -66,6 +66,8 @@ def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
         for k in range(pairs.count[p]):
             for c in range(SLOT_COLUMNS):
                 kept.slots[row, k, c] = pairs.slots[p, k, c]
+            for c in range(MARK_COLUMNS):
+                kept.marks[row, k, c] = pairs.marks[p, k, c]
 
 
 @steady
@@ -126,3 +128,5 @@ def begin_pair(
             for k in range(kept.count[row]):
                 for c in range(SLOT_COLUMNS):
                     pairs.slots[p, k, c] = kept.slots[row, k, c]
+                for c in range(MARK_COLUMNS):
+                    pairs.marks[p, k, c] = kept.marks[row, k, c]
