@@ -20,7 +20,7 @@ from shinari.systems.rigid.impacts import BodyImpacts
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.table import FIRST, SECOND
 from shinari.systems.rigid.joints.values import JointData
-from shinari.systems.rigid.line_search import check_point, clear_marks, find_step_length, slope_at_ends
+from shinari.systems.rigid.line_search import clear_marks, find_step_length, slope_at_ends
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
     LIMITS,
@@ -37,16 +37,19 @@ from shinari.systems.rigid.newton import (
     start_solution,
     store_trial,
 )
+from shinari.systems.rigid.point_steps import (
+    advance_points,
+    check_points,
+    clear_applied,
+    continue_points,
+    store_points,
+)
 from shinari.systems.rigid.points import (
     Terms,
     begin_points,
-    classify_point,
     count_elements,
     measure_failed_points,
-    renew_limits,
-    renew_point,
     start_points,
-    store_force,
 )
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import PointLog
@@ -199,13 +202,18 @@ class BodyEquations:
         p.require(self._work, (counts.points, 0))
         p.require(self._elements, (counts.elements, 0))
         records = self.contacts.pairs, points, self._work, self._elements, self._frames, self.flags, self._terms
-        p.launch(start_points, *records, self._first_point, count=self._pairs)
+        p.launch(start_points, *records, self.contacts.detection, self._first_point, count=self._pairs)
         self._record_clear(p)
 
     def _record_clear(self, p: Program) -> None:
-        """Clear the forces of all elements, whose frames stand at their prediction."""
-        joints, count = len(self.joints), (self.counts.elements, 0)
-        p.launch(clear_accumulated, self._elements, self._jacobian_rows, joints, count=count)
+        """Clear the forces of joints and Jacobian rows, whose frames stand at their prediction."""
+        records = self._elements, self._jacobian_rows
+        p.launch(clear_accumulated, *records, len(self.joints), count=self._first_point)
+
+    def record_continue(self, p: Program) -> None:
+        """Keep the forces of the last solution before another one in the same substep."""
+        records = self.contacts.pairs, self._work, self._elements, self._graph.components, self._graph.nodes
+        p.launch(continue_points, *records, self._first_point, count=self._pairs)
 
     def record_solve(self, p: Program) -> None:
         """Solve the positions. Where the bounce offsets are inconsistent, solve again without them."""
@@ -222,6 +230,7 @@ class BodyEquations:
         with p.when((flags.wrong, 0)):
             impacts.record_drop(p, self._first_point)
             self._record_clear(p)
+            p.launch(clear_applied, self._work, count=(self.counts.points, 0))
             self._record_positions(p)
 
     def _record_positions(self, p: Program) -> None:
@@ -288,26 +297,24 @@ class BodyEquations:
         points, work, elements, jacobian_rows = self._points, self._work, self._elements, self._jacobian_rows
         frames, flags, first, h = self._frames, self.flags, self._first_point, self._settings.substep
         components, nodes, joints = self._graph.components, self._graph.nodes, len(self.joints)
-        every, each = (self.counts.points, 0), (self.counts.components, 0)
+        each = self.counts.components, 0
         self._direct.record_displacements(p, self.joints.values, h)
         p.launch(clear_marks, components, count=each)
-        p.launch(check_point, points, work, elements, components, first, count=every)
+        records = self.contacts.pairs, points, work, elements, components, nodes
+        p.launch(check_points, *records, first, count=self._pairs)
         lines = components, nodes, elements, jacobian_rows, frames, self.solver_frames
         p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
         p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
         self._direct.record_step(p)
-        p.launch(classify_point, points, work, elements, components, first, count=every)
         p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded or self.tendons.bounded else 0)
         p.launch(check_step, components, flags, joints + len(self.tendons), count=each)
-        with p.when((flags.exceeding, 0)):
-            p.launch(renew_limits, points, work, elements, components, first, count=every)
         if joints or len(self.tendons):
             with p.when((flags.reconsidering, 0)):
                 p.launch(accumulate, elements, jacobian_rows, components, joints, count=first)
                 self._record_evaluate_again(p)
         p.launch(conclude_component, components, self.counts, flags, count=each)
-        with p.when((flags.renewed, 0)):
-            p.launch(renew_point, points, work, elements, components, first, count=every)
+        with p.when((flags.unsettled, 0)):
+            p.launch(advance_points, *records, first, count=self._pairs)
 
     def record_return_moments(self, p: Program) -> None:
         """Leave to the angular momenta of the next substep what the solution of the joints took."""
@@ -317,8 +324,8 @@ class BodyEquations:
     def record_finish(self, p: Program) -> None:
         """Store the forces at the end of a substep, for the next one."""
         points, work, elements, components = self._points, self._work, self._elements, self._graph.components
-        every, h = (self.counts.points, 0), self._settings.substep
-        p.launch(store_force, points, work, elements, components, self._frames, self._first_point, count=every)
+        h, records = self._settings.substep, (self.contacts.pairs, points, work, elements, components)
+        p.launch(store_points, *records, self._graph.nodes, self._frames, self._first_point, count=self._pairs)
         self.log.record_add(p, self._frames, h)
         if self._graph.may_sweep:
             self._sweeps.record_finish(p)

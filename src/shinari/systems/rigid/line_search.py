@@ -7,13 +7,14 @@ state along it; else the zero of the slope along the step is found.
 
 import numpy as np
 
-from shinari.collision.law import COMPLIANCE, SLIDING, regularised_force, regularised_stiffness
+from shinari.collision.law import COMPLIANCE, regularised_force, regularised_stiffness
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.systems.rigid.components import SOLVED, Components, Nodes
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
+from shinari.systems.rigid.direct import relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import momentum_of, vector
@@ -26,35 +27,20 @@ ROUNDING = 1e-10
 
 @steady
 def force_after(p, e, t, points, work, elements):
-    """State of a point after a part t of its displacement, its force along the displacement, and its friction."""
+    """Force of a point along its displacement, after a part t of it."""
     n, d, k = points.normal[p], vector(elements.displacement, e), work.stiffness[p]
     along = dot(n, d)
     slip = add(work.slip[p], scale(sub(d, scale(n, along)), t))
     stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
     limit = work.friction_coefficient[p] * work.limit[p]
-    status, normal, hold, _ = regularised_force(
-        work.gap[p] + t * along, slip, n, k, stiffness, work.last_force[p], limit
-    )
-    return status, normal * along + dot(hold, d), hold
+    _, normal, hold, _ = regularised_force(work.gap[p] + t * along, slip, n, k, stiffness, points.force[p], limit)
+    return normal * along + dot(hold, d)
 
 
 @kernel
 def clear_marks(c, components: Components):
     """Clear what points mark in a Newton step."""
     components.crossing[c] = components.exceeding[c] = 0
-
-
-@kernel(fastmath=STEADY)
-def check_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
-    """Mark the component when the full step changes the state of a point, or reverses its friction."""
-    e = first_point + p
-    component = elements.component[e]
-    if component < 0 or components.solution[component] == SOLVED:
-        return
-    then, _, hold = force_after(p, e, 1.0, points, work, elements)
-    back = then == SLIDING and work.status[p] == SLIDING and dot(hold, work.sliding_direction[p]) < 0.0
-    if then != work.status[p] or back:
-        components.crossing[component] = 1
 
 
 @steady
@@ -97,7 +83,10 @@ def slope_at_ends(
     joints: np.int64,
     h: np.float64,
 ):
-    """Slope of the energy along the step without the points, where a point changes its state: at its start and end."""
+    """Slope of the energy along the step without the points, where a point changes its state: at its start and end.
+
+    The displacements of the points are written for the search that follows.
+    """
     components.part[c] = 1.0
     if components.solution[c] == SOLVED or components.crossing[c] == 0:
         return
@@ -111,6 +100,8 @@ def slope_at_ends(
             m = jacobian_rows.displacement[e - joints]
             start -= jacobian_rows.force[e - joints] * m
             rise += jacobian_rows.stiffness[e - joints] * m * m
+        else:
+            elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
     components.slope[c] = start, rise
 
 
@@ -122,7 +113,7 @@ def slope_at(t, c, components, elements, points, work, first_point):
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         if e >= first_point:
-            slope -= force_after(e - first_point, e, t, points, work, elements)[1]
+            slope -= force_after(e - first_point, e, t, points, work, elements)
     return slope
 
 

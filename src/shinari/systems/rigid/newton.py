@@ -139,8 +139,8 @@ def conclude_step(_, counts: Counts, flags: Flags, bounded: np.int64):
     """Count the Newton step, and clear the decisions about the next one."""
     counts.renewals[0] += flags.renewed[0]
     counts.steps[0] += 1
-    flags.renewing[0], flags.exceeding[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0, 0
-    flags.reconsidering[0], flags.renewed[0], flags.done[0] = bounded, 0, 1
+    flags.renewing[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0
+    flags.reconsidering[0], flags.renewed[0], flags.done[0], flags.unsettled[0] = bounded, 0, 1, 0
 
 
 @kernel(fastmath=STEADY)
@@ -168,7 +168,7 @@ def check_step(c, components: Components, flags: Flags, joints: np.int64):
         ):
             components.solution[c] = UNSETTLED
         if components.solution[c] == PENDING and components.exceeding[c] != 0 and flags.renewing[0] != 0:
-            components.solution[c], flags.exceeding[0] = RENEWED, 1
+            components.solution[c] = RENEWED
         if components.solution[c] >= UNSETTLED:
             flags.reconsidering[0] = 1
 
@@ -177,7 +177,7 @@ def check_step(c, components: Components, flags: Flags, joints: np.int64):
 def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     """A pending component is solved. An unsettled one becomes pending for the next Newton step.
 
-    Points are classified again where friction was renewed. A trial that has taken all its steps has failed.
+    Its points are then classified again. A trial that has taken all its steps has failed.
     """
     state = components.solution[c]
     if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= TRIES:
@@ -187,7 +187,7 @@ def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     components.renewed[c] = 1 if state == RENEWED else 0
     components.solution[c] = PENDING if state >= UNSETTLED else SOLVED
     if state >= UNSETTLED:
-        flags.done[0] = 0
+        flags.done[0], flags.unsettled[0] = 0, 1
     if state == RENEWED:
         flags.renewed[0] = 1
 

@@ -44,25 +44,18 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
-from shinari.systems.rigid.components import RENEWED, SOLVED, UNSETTLED, Components, has_failed
-from shinari.systems.rigid.contact.pairs import Pairs
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.components import Components, has_failed
+from shinari.systems.rigid.contact.margins import Detection
+from shinari.systems.rigid.contact.pairs import Pairs, Points
 from shinari.systems.rigid.elements import (
     POINT_STIFFNESS,
     Curved,
     Elements,
     PointWork,
-    accumulate_force,
-    accumulate_moment,
 )
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
-
-# Relative tolerance of the limits of friction.
-CLOSE = 1e-2
-# Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
-STRAIGHT = 0.9999
 
 
 @steady
@@ -134,7 +127,7 @@ class Shift(NamedTuple):
 @kernel(fastmath=STEADY)
 def start_points(
     k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, flags: Flags,
-    terms: Terms, first_point: np.int64
+    terms: Terms, detection: Detection, first_point: np.int64
 ):  # fmt: skip
     """Begin a substep at its start pose for the points of a pair: frames and arms of the elements, target gaps.
 
@@ -142,24 +135,27 @@ def start_points(
     """
     if pairs.rows[k] == 0:
         return
-    first = pairs.start[k]
+    first, rebuilt = pairs.start[k], detection.rebuild_table[0] != 0
     a, b = points.frames[first]
     bodies = Bodies(a, b, rotation_rows(frames.q[a]), sub(frames.x[a], frames.x[b]))
+    law = points.law[first]
     for p in range(first, first + pairs.rows[k]):
-        start_point(p, first_point + p, bodies, points, work, elements, frames, flags, terms)
+        if rebuilt:
+            elements.frames[first_point + p] = a, b
+            clear_point(first_point + p, elements)
+        start_point(p, first_point + p, bodies, law, points, work, elements, frames, flags, terms, rebuilt)
 
 
 @steady
-def start_point(p, e, bodies, points, work, elements, frames, flags, terms):
+def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms, rebuilt):
     """Begin a substep at its start pose for a point."""
     h = terms.h[0]
     a, b = bodies.a, bodies.b
-    n, law, last, radius, gap = points.normal[p], points.law[p], points.force[p], points.radius[p], points.gap[p]
+    n, last, radius, gap = points.normal[p], points.force[p], points.radius[p], points.gap[p]
     m0, m1, m2 = bodies.turn
     core = points.core[p]
     ra = sub((dot(m0, core), dot(m1, core), dot(m2, core)), scale(n, radius[0]))
     rb = sub(add(ra, bodies.apart), scale(n, gap))
-    elements.frames[e] = a, b
     elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
     weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
     work.stiffness[p] = POINT_STIFFNESS / (h * h * weight) if weight > 0.0 else 0.0
@@ -171,6 +167,8 @@ def start_point(p, e, bodies, points, work, elements, frames, flags, terms):
     if law[COMPLIANCE] == 0.0 and gap < 0.0:
         target = gap + recovery(-RECOVERY * gap, terms.escape[0] * h)
     approach, bounce_offset, rebound = 0.0, 0.0, 0.0
+    # a point without restitution keeps the zeros with which it began
+    bounces = law[RESTITUTION] > 0.0 or rebuilt
     if law[RESTITUTION] > 0.0 and speed < -SLOW_SUBSTEPS * h * norm(terms.gravity[0]):
         # the velocity at the end of the prediction: with it a perfect bounce returns along the path of the approach
         fall = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
@@ -181,13 +179,9 @@ def start_point(p, e, bodies, points, work, elements, frames, flags, terms):
         flags.may_bounce[0] = 1
         if bounce_offset != 0.0:
             flags.has_bounce_offset[0] = 1
-    work.force[p], work.rebound[p] = last, rebound
-    work.approach[p], work.bounce_offset[p], work.target_gap[p], work.last_force[p] = (
-        approach,
-        bounce_offset,
-        target + bounce_offset,
-        last,
-    )
+    work.target_gap[p], work.applied[p] = target + bounce_offset, (0.0, 0.0, 0.0)
+    if bounces:
+        work.approach[p], work.bounce_offset[p], work.rebound[p] = approach, bounce_offset, rebound
 
 
 @kernel(fastmath=STEADY)
@@ -200,7 +194,7 @@ def measure_failed_points(
     if pairs.rows[k] > 0 and has_failed(elements.component[first_point + first], components):
         one, other = shift_of(points.frames[first, 0], frames), shift_of(points.frames[first, 1], frames)
         for p in range(first, first + pairs.rows[k]):
-            measure(p, one, other, points, work, elements, frames, curved, first_point)
+            measure(p, one, other, points.law[first], points, work, elements, frames, curved, first_point)
 
 
 @steady
@@ -218,7 +212,7 @@ def turned_arm(shift, r):
 
 
 @steady
-def measure(p, one, other, points, work, elements, frames, curved, first_point):
+def measure(p, one, other, law, points, work, elements, frames, curved, first_point):
     """Measure gap and slip of a point.
 
     Both follow from the displacements of the surfaces; a core point behind a radius stays at that distance along n.
@@ -234,7 +228,7 @@ def measure(p, one, other, points, work, elements, frames, curved, first_point):
         gap += radius[1] * dot(n, turned_arm(other, n))
     work.slip[p] = tangential(slip, n)
     rolls_a, rolls_b = curved.curved[points.collision_shapes[p, 0]], curved.curved[points.collision_shapes[p, 1]]
-    if rolls_a or rolls_b or resists_rotation(p, points):
+    if rolls_a or rolls_b or resists_rotation(law):
         a, b = points.frames[p]
         rotation_a = rotation_vector_between(frames.q0[a], frames.q[a])
         rotation_b = rotation_vector_between(frames.q0[b], frames.q[b])
@@ -248,16 +242,9 @@ def measure(p, one, other, points, work, elements, frames, curved, first_point):
 
 
 @steady
-def resists_rotation(p, points):
+def resists_rotation(law):
     """Whether a point has moments against rolling or spinning."""
-    return points.law[p, ROLLING] > 0.0 or points.law[p, TORSION] > 0.0
-
-
-@steady
-def is_frozen(p, points, frames):
-    """Whether neither frame of a point is active: its force is that with which they fell asleep."""
-    a, b = points.frames[p]
-    return not (frames.active[a] or frames.active[b])
+    return law[ROLLING] > 0.0 or law[TORSION] > 0.0
 
 
 @kernel(fastmath=STEADY)
@@ -277,92 +264,41 @@ def begin_points(
     component, frozen = elements.component[first_point + first], not (frames.active[a] or frames.active[b])
     calm = component >= 0 and components.calm[component] != 0
     swept = component >= 0 and components.direct[component] == 0
-    one, other, most = shift_of(a, frames), shift_of(b, frames), terms.leaves[0]
+    one, other, most, law = shift_of(a, frames), shift_of(b, frames), terms.leaves[0], points.law[first]
     for p in range(first, first + pairs.rows[k]):
-        measure(p, one, other, points, work, elements, frames, curved, first_point)
+        measure(p, one, other, law, points, work, elements, frames, curved, first_point)
         if frozen:
+            work.force[p] = points.force[p]
             clear_point(first_point + p, elements)
         elif not swept:
             start, leaves = points.gap[p], work.target_gap[p] - points.gap[p]
             if calm and start < 0.0 and work.bounce_offset[p] == 0.0 and leaves > most:
                 work.gap[p] += leaves - most
                 work.target_gap[p] -= leaves - most
-            classify_point_contact(p, first_point + p, points, work, elements)
-
-
-@kernel(fastmath=STEADY)
-def renew_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
-    """Classify a point again where limits of friction were renewed."""
-    component = elements.component[first_point + p]
-    if component >= 0 and components.renewed[component] != 0:
-        classify_point_contact(p, first_point + p, points, work, elements)
-
-
-@kernel(fastmath=STEADY)
-def classify_point(
-    p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64
-):
-    """Advance a point by the solved displacement and classify it; mark its component when its state has changed."""
-    e = first_point + p
-    component = elements.component[e]
-    if component < 0 or components.solution[component] == SOLVED:
-        return
-    old, direction = work.status[p], work.sliding_direction[p]
-    accumulate_force(e, elements, components.part[component])
-    if resists_rotation(p, points):
-        accumulate_moment(e, elements, components.part[component])
-    advance_point(p, e, points, work, elements)
-    classify_point_contact(p, e, points, work, elements)
-    if exceeds_limit(p, points, work):
-        components.exceeding[component] = 1
-    rubs = work.friction_coefficient[p] * work.limit[p] > 0.0
-    bent = rubs and work.status[p] == SLIDING and dot(direction, work.sliding_direction[p]) < STRAIGHT
-    if work.status[p] != old or bent:
-        components.solution[component] = UNSETTLED
+            force = classify_point_contact(p, first_point + p, law, points, work, elements)
+            if component < 0:
+                work.force[p] = force
 
 
 @steady
-def exceeds_limit(p, points, work):
-    """Whether the limit of friction of a point is not that of its normal force."""
-    coefficient = work.friction_coefficient[p]
-    if work.status[p] == APART or coefficient == 0.0:
-        return False
-    n, f = points.normal[p], work.force[p]
-    normal = dot(n, f)
-    across, most = sub(f, scale(n, normal)), coefficient * normal * (1.0 + CLOSE)
-    slides = work.status[p] == SLIDING and abs(normal - work.limit[p]) > CLOSE * normal
-    return slides or dot(across, across) > most * most
-
-
-@steady
-def advance_point(p, e, points, work, elements):
-    """Advance gap, slip and rotation of a point by the displacement of its element."""
-    n = points.normal[p]
-    d, phi = halves(elements.displacement[e])
-    along = dot(n, d)
-    work.gap[p] += along
-    work.slip[p] = add(work.slip[p], sub(d, scale(n, along)))
-    work.rotation[p] = add(work.rotation[p], phi)
-
-
-@steady
-def classify_point_contact(p, e, points, work, elements):
-    """Classify a point, and write its force and stiffness."""
+def classify_point_contact(p, e, law, points, work, elements):
+    """Classify a point, write its force and stiffness, and return its force."""
     n, k = points.normal[p], work.stiffness[p]
-    stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
+    stiffness = regularised_stiffness(k, law[COMPLIANCE])
     most = work.friction_coefficient[p] * work.limit[p]
-    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, work.last_force[p], most)
+    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, points.force[p], most)
     total = add(scale(n, normal), hold)
-    work.status[p], work.force[p] = status, total
-    if status == APART:
-        clear_point(e, elements)
-        return
+    work.status[p] = status
     across, along = GRIP * k, (0.0, 0.0, 0.0)
     if status == SLIDING:
         across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
-    work.sliding_direction[p] = along
+        work.sliding_direction[p] = along
+    elif status == APART:
+        across, stiffness = 0.0, 0.0
     write_point(e, n, stiffness, across, along, total, elements)
-    resist(p, e, n, k, points, work, elements)
+    if resists_rotation(law):
+        resist(p, e, n, k if status != APART else 0.0, law, work, elements)
+    return total
 
 
 @steady
@@ -374,72 +310,38 @@ def clear_point(e, elements):
 
 @steady
 def write_point(e, n, stiff, across, along, total, elements):
-    """K = stiff n n^T + across (1 - n n^T - u u^T), u the direction of sliding or zero."""
-    elements.force[e] = total[0], total[1], total[2], 0.0, 0.0, 0.0
+    """K = stiff n n^T + across (1 - n n^T - u u^T), u the direction of sliding or zero; moments stay as they are."""
+    elements.force[e, 0], elements.force[e, 1], elements.force[e, 2] = total
     k = stiff - across
-    elements.stiffness[e] = (
-        across + k * n[0] * n[0] - across * along[0] * along[0],
-        across + k * n[1] * n[1] - across * along[1] * along[1],
-        across + k * n[2] * n[2] - across * along[2] * along[2],
-        k * n[1] * n[2] - across * along[1] * along[2],
-        k * n[2] * n[0] - across * along[2] * along[0],
-        k * n[0] * n[1] - across * along[0] * along[1],
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
-    )  # fmt: skip
+    x, y, z = n
+    u, v, w = along
+    elements.stiffness[e, 0] = across + k * x * x - across * u * u
+    elements.stiffness[e, 1] = across + k * y * y - across * v * v
+    elements.stiffness[e, 2] = across + k * z * z - across * w * w
+    elements.stiffness[e, 3] = k * y * z - across * v * w
+    elements.stiffness[e, 4] = k * z * x - across * w * u
+    elements.stiffness[e, 5] = k * x * y - across * u * v
 
 
 @steady
-def resist(p, e, n, k, points, work, elements):
-    """Add moments against rolling and against spinning about the normal, both bounded by the normal force."""
-    if resists_rotation(p, points):
-        rolling, torsional = points.law[p, ROLLING], points.law[p, TORSION]
-        rotation, bound = work.rotation[p], work.limit[p]
-        about = dot(n, rotation)
-        rolled = sub(rotation, scale(n, about))
-        size = math.sqrt(dot(rolled, rolled))
-        # a moment yields like the point does at an arm of its own bound
-        spin_k, roll_k = k * torsional * torsional, k * rolling * rolling
-        spin = -spin_k * about
-        most = torsional * bound
-        if abs(spin) > most:
-            spin, spin_k = math.copysign(most, spin), most / max(abs(about), 1e-300)
-        roll_most = rolling * bound
-        if roll_k * size > roll_most:
-            roll_k = roll_most / size
-        force, stiffness = elements.force[e], elements.stiffness[e]
-        moment = sub(scale(n, spin), scale(rolled, roll_k))
-        elements.force[e] = force[0], force[1], force[2], moment[0], moment[1], moment[2]
-        kept = stiffness[0], stiffness[1], stiffness[2], stiffness[3], stiffness[4], stiffness[5]
-        elements.stiffness[e] = *kept, *plus(isotropic(roll_k), outer(n, spin_k - roll_k))
-
-
-@kernel
-def store_force(
-    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
-    first_point: np.int64
-):  # fmt: skip
-    """Store the force of a point for the next substep; 0 where its component is not solved.
-
-    The force of the substep is that which the Newton steps have applied: it balances the momentum, in a jam too, where
-    they end without a solution and the force of the last state is what is left of the gap, times a stiffness.
-    """
-    if is_frozen(p, points, frames):
-        return
-    component, force = elements.component[first_point + p], work.force[p]
-    if component < 0:
-        points.force[p] = force
-    elif components.direct[component] == 0:
-        points.force[p] = work.kept_force[p]
-    else:
-        points.force[p] = force if components.solution[component] == SOLVED else (0.0, 0.0, 0.0)
-        applied = elements.accumulated[first_point + p]
-        work.force[p] = applied[0], applied[1], applied[2]
-
-
-@kernel(fastmath=STEADY)
-def renew_limits(p, points: Points, work: PointWork, elements: Elements, components: Components,
-                first_point: np.int64):  # fmt: skip
-    """Renew the limits of friction of a marked component from the normal forces."""
-    component = elements.component[first_point + p]
-    if component >= 0 and components.solution[component] == RENEWED:
-        work.limit[p] = max(dot(points.normal[p], work.force[p]), 0.0)
+def resist(p, e, n, k, law, work, elements):
+    """Write the moments against rolling and against spinning about the normal, both bounded by the normal force."""
+    rolling, torsional = law[ROLLING], law[TORSION]
+    rotation, bound = work.rotation[p], work.limit[p]
+    about = dot(n, rotation)
+    rolled = sub(rotation, scale(n, about))
+    size = math.sqrt(dot(rolled, rolled))
+    # a moment yields like the point does at an arm of its own bound
+    spin_k, roll_k = k * torsional * torsional, k * rolling * rolling
+    spin = -spin_k * about
+    most = torsional * bound
+    if abs(spin) > most:
+        spin, spin_k = math.copysign(most, spin), most / max(abs(about), 1e-300)
+    roll_most = rolling * bound
+    if roll_k * size > roll_most:
+        roll_k = roll_most / size
+    moment = sub(scale(n, spin), scale(rolled, roll_k))
+    elements.force[e, 3], elements.force[e, 4], elements.force[e, 5] = moment
+    turning = plus(isotropic(roll_k), outer(n, spin_k - roll_k))
+    elements.stiffness[e, 6], elements.stiffness[e, 7], elements.stiffness[e, 8] = turning[0], turning[1], turning[2]
+    elements.stiffness[e, 9], elements.stiffness[e, 10], elements.stiffness[e, 11] = turning[3], turning[4], turning[5]

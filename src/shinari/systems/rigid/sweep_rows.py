@@ -32,7 +32,7 @@ from shinari.maths.function import steady
 from shinari.maths.symmetric import plus, times
 from shinari.maths.vec3 import cross, dot, scale, sub
 from shinari.systems.rigid.components import Nodes
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Elements, PointWork
 from shinari.systems.rigid.sweep_groups import JOINTS, WIDTH, Batches
 
@@ -161,7 +161,7 @@ def clear_row(r, lane, rows):
 @steady
 def write_row(r, lane, e, p, rows, elements, points, work, h, escape):
     """Write the row of a point, all but its mobility."""
-    n, last, law = points.normal[p], work.last_force[p], points.law[p]
+    n, last, law = points.normal[p], points.force[p], points.law[p]
     for c in range(6):
         rows.arms[r, c, lane] = elements.arms[e, c]
     set_lane3(rows.normal, r, lane, n)

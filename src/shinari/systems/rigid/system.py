@@ -162,6 +162,8 @@ class RigidBodySystem(System):
             if first:
                 p.copy(1, (flags.again, 0))
             with p.when((flags.again, 0)), p.when((flags.solving, 0)):
+                if not first:
+                    self.equations.record_continue(p)
                 self._record_solve(p)
 
     def _record_solve(self, p: Program) -> None:

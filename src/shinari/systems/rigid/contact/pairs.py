@@ -95,6 +95,38 @@ class Pairs(Record):
     marks = Field(np.float64, (SLOTS, MARK_COLUMNS), doc="radii of both sides, gap [m] when it was found, feature")
 
 
+class Points(Record):
+    """Contact points between frames a and b; the first `detection.points[0]` rows are in use.
+
+    Attributes:
+        detection: State of contact detection, with the number of points.
+    """
+
+    frames = Field(np.int64, 2, doc="frames a and b")
+    core = Field(np.float64, 3, unit="m", doc="core point of a in the axes of frame a; that of b is opposite to it")
+    radius = Field(np.float64, 2, unit="m", doc="distance of the surface of a and of b from the core point")
+    normal = Field(np.float64, 3, doc="unit vector from b to a at the start of the substep, world axes")
+    gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
+    law = Field(
+        np.float64,
+        6,
+        unit="1, 1, 1, m/N, m, m",
+        doc="friction, static friction, restitution, compliance, rolling and torsional friction",
+    )
+    key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
+    force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes")
+    collision_shapes = Field(np.int64, 2, doc="collision shapes a and b")
+
+    def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
+        super().__init__(precision, **arrays)
+        self.detection: Detection = Detection.zeros(1)
+
+    @property
+    def count(self) -> int:
+        """Points, P."""
+        return int(self.detection.points[0])
+
+
 class Kept(Record):
     """Points of the pairs that remain while the list is rebuilt; fields as of `Pairs`."""
 
@@ -218,16 +250,35 @@ def core_of_a(slots, p, k, n, at, height, pose):
 
 @steady
 def mark_active(p, f, e, reach, pairs, poses):
-    """Mark the points whose gap is below the reach; returns whether others are active than before."""
+    """Mark the points whose gap is below the reach."""
     mask, least = 0, np.inf
     for k in range(pairs.count[p]):
         _, _, height = point_of_slot(pairs.slots, p, k, f, e, poses)
         gap = height - pairs.marks[p, k, MARK_RADIUS_A] - pairs.marks[p, k, MARK_RADIUS_B]
         mask |= (1 if gap < reach else 0) << k
         least = min(least, gap)
-    changed = mask != pairs.mask[p]
     pairs.least_gap[p], pairs.mask[p] = least, mask
-    return changed
+
+
+@steady
+def place_active(p, f, e, reach, pairs, poses, points):
+    """Mark the points whose gap is below the reach, and place those in the table that were before.
+
+    Returns:
+        Whether others are active than before; the table is then rebuilt, and all are placed again.
+    """
+    mask, old, least, at = 0, pairs.mask[p], np.inf, pairs.start[p]
+    for k in range(pairs.count[p]):
+        n, other, height = point_of_slot(pairs.slots, p, k, f, e, poses)
+        gap = height - pairs.marks[p, k, MARK_RADIUS_A] - pairs.marks[p, k, MARK_RADIUS_B]
+        mask |= (1 if gap < reach else 0) << k
+        least = min(least, gap)
+        if (old >> k) & 1:
+            points.core[at] = core_of_a(pairs.slots, p, k, n, other, height, poses.pose[f])
+            points.normal[at], points.gap[at] = n, gap
+            at += 1
+    pairs.least_gap[p], pairs.mask[p] = least, mask
+    return mask != old
 
 
 @steady
@@ -287,6 +338,7 @@ def update_pair(
     frames: Frames,
     poses: Poses,
     margins: FrameMargins,
+    points: Points,
     detection: Detection,
     fall: float,
     h: float,
@@ -303,6 +355,7 @@ def update_pair(
         frames: The frames.
         poses: Poses of the frames.
         margins: Velocities of the frames.
+        points: Receives the geometry of points that stay in the table.
         detection: Receives whether the points of a pair have changed.
         fall: Speed that gravity adds in a substep [m/s].
         h: Substep [s].
@@ -334,8 +387,11 @@ def update_pair(
             and travelled + reach <= pairs.margin[p]
         )
     pairs.renew[p], pairs.reach[p], changed = not good, reach, True
-    if good:
-        changed = mark_active(p, f, e, reach, pairs, poses)
+    if good and detection.renew[0] != 0:
+        # the rows of the table are those of the pairs before
+        mark_active(p, f, e, reach, pairs, poses)
+    elif good:
+        changed = place_active(p, f, e, reach, pairs, poses, points)
     else:
         pairs.margin[p], pairs.found_pose[p] = reach + bound, now
         # between two edges the normal turns with b: its gap is wrong by the turn times the slide

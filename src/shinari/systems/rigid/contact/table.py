@@ -27,6 +27,7 @@ from shinari.systems.rigid.contact.pairs import (
     MESHES,
     SLOTS,
     Pairs,
+    Points,
     core_of_a,
     finder,
     kind_of_pair,
@@ -46,38 +47,6 @@ SHARE = 64
 # Memory of a point with the work arrays of the solver, which have room for more points [bytes].
 POINT_BYTES = 1500
 POINTS = "rigid bodies: contacts: {count} points"
-
-
-class Points(Record):
-    """Contact points between frames a and b; the first `detection.points[0]` rows are in use.
-
-    Attributes:
-        detection: State of contact detection, with the number of points.
-    """
-
-    frames = Field(np.int64, 2, doc="frames a and b")
-    core = Field(np.float64, 3, unit="m", doc="core point of a in the axes of frame a; that of b is opposite to it")
-    radius = Field(np.float64, 2, unit="m", doc="distance of the surface of a and of b from the core point")
-    normal = Field(np.float64, 3, doc="unit vector from b to a at the start of the substep, world axes")
-    gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
-    law = Field(
-        np.float64,
-        6,
-        unit="1, 1, 1, m/N, m, m",
-        doc="friction, static friction, restitution, compliance, rolling and torsional friction",
-    )
-    key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
-    force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes")
-    collision_shapes = Field(np.int64, 2, doc="collision shapes a and b")
-
-    def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
-        super().__init__(precision, **arrays)
-        self.detection: Detection = Detection.zeros(1)
-
-    @property
-    def count(self) -> int:
-        """Points, P."""
-        return int(self.detection.points[0])
 
 
 class OldPoints(Record):
@@ -190,7 +159,7 @@ class BodyContacts:
         count, fall = (d.pairs, 0), self._weight * self._h
         shapes, frames = self._collision_shapes.shapes, self._frames
         p.copy(0, (d.changed, 0))
-        records = pairs, arrays, shapes, frames, self.poses, self.margins, d
+        records = pairs, arrays, shapes, frames, self.poses, self.margins, table, d
         p.launch(update_pair, *records, fall, self._h, count=count)
         for kind in self._kinds:
             self._record_finder(p, kind)
@@ -200,7 +169,7 @@ class BodyContacts:
             p.launch(store_point, table, old, count=(d.old_points, 0))
             p.require(table, (d.points, 0), POINTS, POINT_BYTES)
             p.launch(write_points, pairs, arrays, self.poses, table, old, d, count=count, grain=SHARE)
-        p.launch(place_points, pairs, table, self.poses, count=count)
+            p.launch(place_points, pairs, table, self.poses, count=count)
 
     def _record_finder(self, p: Program, kind: int) -> None:
         arrays, count = self._collision_shapes.arrays, (self.detection.pairs, 0)
