@@ -28,7 +28,9 @@ from shinari.collision.law import (
     RESTITUTION,
     ROLLING,
     SLIDING,
+    SLIDING_FRICTION,
     SLOW_SUBSTEPS,
+    STATIC_FRICTION,
     TORSION,
     bounce_distance,
     friction_coefficient,
@@ -157,11 +159,16 @@ def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms,
     ra = sub((dot(m0, core), dot(m1, core), dot(m2, core)), scale(n, radius[0]))
     rb = sub(add(ra, bodies.apart), scale(n, gap))
     elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
-    weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
-    work.stiffness[p] = POINT_STIFFNESS / (h * h * weight) if weight > 0.0 else 0.0
-    relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
-    speed = dot(n, relative_velocity)
-    work.friction_coefficient[p] = friction_coefficient(tangential(relative_velocity, n), law)
+    if rebuilt:
+        # while no pair changes its points, their stiffnesses are those of the last rebuild, within the step
+        weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
+        work.stiffness[p] = POINT_STIFFNESS / (h * h * weight) if weight > 0.0 else 0.0
+        work.friction_coefficient[p] = law[SLIDING_FRICTION]
+    speed = 0.0
+    if law[SLIDING_FRICTION] != law[STATIC_FRICTION] or law[RESTITUTION] > 0.0:
+        relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
+        speed = dot(n, relative_velocity)
+        work.friction_coefficient[p] = friction_coefficient(tangential(relative_velocity, n), law)
     work.limit[p] = max(dot(n, last), 0.0)
     target = 0.0
     if law[COMPLIANCE] == 0.0 and gap < 0.0:

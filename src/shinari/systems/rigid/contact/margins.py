@@ -65,6 +65,7 @@ class FrameMargins(Record):
     start_position = Field(np.float64, 3, unit="m", doc="origin when the pairs were found")
     start_rotation = Field(np.float64, 4, doc="quaternion when the pairs were found")
     velocity = Field(np.float64, 3, unit="m/s", doc="velocity for the reach of points")
+    spin_speed = Field(np.float64, unit="rad/s", doc="magnitude of its angular velocity")
     swept = Field(np.bool_, doc="whether it is swept")
     above_tight = Field(np.bool_, doc="whether its margin is above TIGHT")
     away = Field(np.bool_, doc="whether it has left its margin or may leave it within two substeps")
@@ -107,7 +108,7 @@ def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: 
     travelled += chord_between(frames.q0[f], margins.start_rotation[f]) * margins.radius[f]
     travelled += TWO * h * speed_bound(frames, margins.radius[f], f, fall)
     margins.away[f] = not (travelled <= margins.margin[f])
-    margins.velocity[f] = frames.v[f]
+    margins.velocity[f], margins.spin_speed[f] = frames.v[f], norm(frames.w[f])
 
 
 @kernel

@@ -183,10 +183,12 @@ def set_shape_pose(g, collision_shapes: CollisionShapeArrays, frame_poses: Poses
 @steady
 def reach_of(a, b, f, e, collision_shapes, frames, margins, fall, h):
     """Largest gap [m] of points of shapes a and b, of frames f and e: a little more than twice their approach."""
-    distance = norm(sub(frames.x0[f], frames.x0[e]))
     radius_a, radius_b = collision_shapes.radius[a], collision_shapes.radius[b]
-    spin = norm(frames.w[f]) * min(radius_a, distance + radius_b)
-    spin += norm(frames.w[e]) * min(radius_b, distance + radius_a)
+    if radius_a != radius_b:
+        # only the part of the larger one within reach of the other counts
+        distance = norm(sub(frames.x0[f], frames.x0[e]))
+        radius_a, radius_b = min(radius_a, distance + radius_b), min(radius_b, distance + radius_a)
+    spin = margins.spin_speed[f] * radius_a + margins.spin_speed[e] * radius_b
     approach = norm(sub(margins.velocity[f], margins.velocity[e])) + spin + fall
     return TWO * h * approach + SLACK * min(collision_shapes.size[a], collision_shapes.size[b])
 
