@@ -45,11 +45,14 @@ from shinari.systems.rigid.point_steps import (
     store_points,
 )
 from shinari.systems.rigid.points import (
+    HALF_KEY,
     Terms,
+    WarmStart,
     begin_points,
     count_elements,
     measure_failed_points,
     start_points,
+    write_warm_start,
 )
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import PointLog
@@ -58,9 +61,6 @@ from shinari.systems.rigid.tendons.tendons import Tendons
 
 # Speed at which overlaps leave a resting heap, as a part of the speed that gravity gives in a step.
 CALM = 0.01
-# A key in two halves, each of which a float64 holds exactly.
-HALF_BITS = 32
-HALF_KEY = 1 << HALF_BITS
 
 
 class BodyEquations:
@@ -97,7 +97,7 @@ class BodyEquations:
         self._first_point = len(self.joints) + len(self._jacobian_rows)
         self.counts, self.flags, self.solver_frames = Counts.zeros(1), Flags.zeros(1), SolverFrames.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
-        self._pairs = self.contacts.detection.pairs, 0
+        self._pairs, self._warm_start = (self.contacts.detection.pairs, 0), WarmStart.zeros(0)
         self._terms = Terms(
             gravity=np.array([self._gravity]),
             h=np.array([settings.substep]),
@@ -166,14 +166,15 @@ class BodyEquations:
     def record_end(self, p: Program) -> None:
         """Record the end of a step."""
         self.log.record_end(p, self._frames)
+        p.require(self._warm_start, (self.counts.points, 0))
+        p.launch(write_warm_start, self._points, self._warm_start, count=(self.counts.points, 0))
 
     def warm_start(self) -> np.ndarray:
-        """Forces of the contact points for `set_warm_start`: both halves of each key, core point and force, (P, 8)."""
-        keys, cores, forces = self.contacts.warm_start()
-        rows = np.empty((len(keys), 8))
-        rows[:, 0], rows[:, 1] = keys >> HALF_BITS, keys & (HALF_KEY - 1)
-        rows[:, 2:5], rows[:, 5:] = cores, forces
-        return rows
+        """Forces of the contact points for `set_warm_start`: both halves of each key, core point and force, (P, 8).
+
+        As they were at the end of the last step; valid until the next one.
+        """
+        return self._warm_start.row[: self.counts.points[0]]
 
     def set_warm_start(self, warm_start: np.ndarray) -> None:
         """Set the forces of the contact points from `warm_start`."""

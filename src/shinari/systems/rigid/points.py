@@ -59,6 +59,10 @@ from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
 
+# A key in two halves, each of which a float64 holds exactly.
+HALF_BITS = 32
+HALF_KEY = 1 << HALF_BITS
+
 
 @steady
 def pair_inverse_mass(a, b, ra, rb, n, inverse_mass, inverse_inertia):
@@ -94,6 +98,12 @@ class Terms(Record):
     leaves = Field(
         np.float64, unit="m", doc="most by which the overlap of a point in a resting heap leaves in a substep"
     )
+
+
+class WarmStart(Record):
+    """What lasts of the contact points from step to step, P rows and room for more."""
+
+    row = Field(np.float64, 8, doc="both halves of the key; core point of a [m]; force [N]")
 
 
 class Bodies(NamedTuple):
@@ -352,3 +362,11 @@ def resist(p, e, n, k, law, work, elements):
     turning = plus(isotropic(roll_k), outer(n, spin_k - roll_k))
     elements.stiffness[e, 6], elements.stiffness[e, 7], elements.stiffness[e, 8] = turning[0], turning[1], turning[2]
     elements.stiffness[e, 9], elements.stiffness[e, 10], elements.stiffness[e, 11] = turning[3], turning[4], turning[5]
+
+
+@kernel
+def write_warm_start(p, points: Points, warm_start: WarmStart):
+    """Write what lasts of a point."""
+    key, core, force = points.key[p], points.core[p], points.force[p]
+    halves_of_key = np.float64(key >> HALF_BITS), np.float64(key & (HALF_KEY - 1))
+    warm_start.row[p] = *halves_of_key, core[0], core[1], core[2], force[0], force[1], force[2]
