@@ -56,11 +56,11 @@ def check_points(
     It is crossing when a point changes its state or reverses its friction. It is unsettled when a point changes its
     state or the direction of its sliding. It is exceeding when a limit of friction is not that of the normal force.
     """
-    if pairs.rows[k] == 0:
+    if not pairs.direct[k]:
         return
     first = pairs.start[k]
     component = elements.component[first_point + first]
-    if component < 0 or components.solution[component] == SOLVED:
+    if components.solution[component] == SOLVED:
         return
     one = step_of(elements.nodes[first_point + first, 0], nodes)
     other = step_of(elements.nodes[first_point + first, 1], nodes)
@@ -107,11 +107,11 @@ def advance_points(
 
     Limits of friction are renewed first where they were exceeded; the step is then a full one.
     """
-    if pairs.rows[k] == 0:
+    if not pairs.direct[k]:
         return
     first = pairs.start[k]
     component = elements.component[first_point + first]
-    if component < 0 or components.solution[component] != PENDING:
+    if components.solution[component] != PENDING:
         return
     one = step_of(elements.nodes[first_point + first, 0], nodes)
     other = step_of(elements.nodes[first_point + first, 1], nodes)
@@ -153,11 +153,11 @@ def continue_points(
     k, pairs: Pairs, work: PointWork, elements: Elements, components: Components, nodes: Nodes, first_point: np.int64
 ):  # fmt: skip
     """Before a further solution in the same substep: keep what the last one has applied at the points of a pair."""
-    if pairs.rows[k] == 0:
+    if not pairs.direct[k]:
         return
     first = pairs.start[k]
     c = elements.component[first_point + first]
-    if c >= 0 and components.direct[c] != 0 and components.solution[c] == SOLVED:
+    if components.direct[c] != 0 and components.solution[c] == SOLVED:
         one = step_of(elements.nodes[first_point + first, 0], nodes)
         other = step_of(elements.nodes[first_point + first, 1], nodes)
         for p in range(first, first + pairs.rows[k]):

@@ -274,6 +274,7 @@ def begin_points(
     Forces and stiffnesses are written; sweeps need neither.
     The overlap of a point in a resting heap leaves by at most a small displacement, so that the heap rests on.
     """
+    pairs.direct[k] = False
     if pairs.rows[k] == 0:
         return
     first = pairs.start[k]
@@ -281,6 +282,7 @@ def begin_points(
     component, frozen = elements.component[first_point + first], not (frames.active[a] or frames.active[b])
     calm = component >= 0 and components.calm[component] != 0
     swept = component >= 0 and components.direct[component] == 0
+    pairs.direct[k] = component >= 0 and not swept
     one, other, most, law = shift_of(a, frames), shift_of(b, frames), terms.leaves[0], points.law[first]
     for p in range(first, first + pairs.rows[k]):
         measure(p, one, other, law, points, work, elements, frames, curved, first_point)

@@ -71,6 +71,7 @@ class Pairs(Record):
     valid = Field(np.bool_, doc="whether the points may be updated")
     frozen = Field(np.bool_, doc="whether the points were found at poses from which the frames do not move")
     renew = Field(np.bool_, doc="whether the points are found again in this substep")
+    direct = Field(np.bool_, doc="whether its points took part in a direct solution as the last one began")
     changed = Field(
         np.bool_, doc="whether the active points differ from those of the last substep, or were found again"
     )
@@ -90,7 +91,7 @@ class Pairs(Record):
         np.float64,
         (SLOTS, SLOT_COLUMNS),
         doc="points: core point in the axes of one frame; normal in the axes of the other, and the offset of its core "
-        "point along it [m]; 1 where the normal is that of a, 0 where it is that of b",
+        "point along it, less the radii [m]; 1 where the normal is that of a, 0 where it is that of b",
     )
     marks = Field(np.float64, (SLOTS, MARK_COLUMNS), doc="radii of both sides, gap [m] when it was found, feature")
 
@@ -232,19 +233,19 @@ def vector_of(slots, p, k, column):
 
 @steady
 def point_of_slot(slots, p, k, f, e, poses):
-    """Normal in world axes, core point of the other side less the origin of its frame, and height of a above b."""
+    """Normal in world axes, core point of one side less the origin of the frame of the other, and the gap."""
     side = slots[p, k, SLOT_SIDE] > ZERO
     own, other = (f, e) if side else (e, f)
     n = rotate_vector(poses.pose[own], vector_of(slots, p, k, SLOT_NORMAL))
     arm = rotate_vector(poses.pose[other], vector_of(slots, p, k, SLOT_POINT))
     at = add(arm, sub(origin(poses.pose[other]), origin(poses.pose[own])))
-    above = slots[p, k, SLOT_OFFSET] - dot(n, at)
-    return n, at, above if side else -above
+    gap = slots[p, k, SLOT_OFFSET] - dot(n, at)
+    return n, at, gap if side else -gap
 
 
 @steady
 def core_of_a(slots, p, k, n, at, height, pose):
-    """Core point of a in the axes of its frame, of a slot and its point."""
+    """Core point of a in the axes of its frame, of a slot and its point, and the height of a's core above b's."""
     if slots[p, k, SLOT_SIDE] > ZERO:
         return rotate_vector_back(pose, add(at, scale(n, height)))
     return vector_of(slots, p, k, SLOT_POINT)
@@ -255,8 +256,7 @@ def mark_active(p, f, e, reach, pairs, poses):
     """Mark the points whose gap is below the reach."""
     mask, least = 0, np.inf
     for k in range(pairs.count[p]):
-        _, _, height = point_of_slot(pairs.slots, p, k, f, e, poses)
-        gap = height - pairs.marks[p, k, MARK_RADIUS_A] - pairs.marks[p, k, MARK_RADIUS_B]
+        _, _, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
         mask |= (1 if gap < reach else 0) << k
         least = min(least, gap)
     pairs.least_gap[p], pairs.mask[p] = least, mask
@@ -271,11 +271,11 @@ def place_active(p, f, e, reach, pairs, poses, points):
     """
     mask, old, least, at = 0, pairs.mask[p], np.inf, pairs.start[p]
     for k in range(pairs.count[p]):
-        n, other, height = point_of_slot(pairs.slots, p, k, f, e, poses)
-        gap = height - pairs.marks[p, k, MARK_RADIUS_A] - pairs.marks[p, k, MARK_RADIUS_B]
+        n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
         mask |= (1 if gap < reach else 0) << k
         least = min(least, gap)
         if (old >> k) & 1:
+            height = gap + points.radius[at, 0] + points.radius[at, 1]
             points.core[at] = core_of_a(pairs.slots, p, k, n, other, height, poses.pose[f])
             points.normal[at], points.gap[at] = n, gap
             at += 1
@@ -292,7 +292,10 @@ def write_slot(p, k, f, e, poses, pairs, rows, i):
     n, pose = vector_at(rows, i, NORMAL), poses.pose[own]
     put_vector(slots, p, k, SLOT_POINT, to_local(poses.pose[other], vector_at(rows, i, core)))
     put_vector(slots, p, k, SLOT_NORMAL, rotate_vector_back(pose, n))
-    slots[p, k, SLOT_OFFSET], slots[p, k, SLOT_SIDE] = dot(n, sub(vector_at(rows, i, face), origin(pose))), side
+    # the plane is shifted by the radii, so that its distance from the core point is the gap
+    radii = rows[i, RADIUS_A] + rows[i, RADIUS_B]
+    offset = dot(n, sub(vector_at(rows, i, face), origin(pose)))
+    slots[p, k, SLOT_OFFSET], slots[p, k, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
     marks[p, k, MARK_RADIUS_A], marks[p, k, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
     marks[p, k, MARK_GAP], marks[p, k, MARK_FEATURE] = rows[i, GAP], rows[i, FEATURE]
 

@@ -221,15 +221,16 @@ def store_point(i, points: Points, old: OldPoints):
 @kernel(fastmath=STEADY)
 def place_points(p, pairs: Pairs, points: Points, poses: Poses):
     """Write normals, gaps and core points of the points of a pair."""
-    at = pairs.start[p]
     if pairs.rows[p] == 0:
         return
+    at = pairs.start[p]
     f, e = points.frames[at]
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
-            n, other, height = point_of_slot(pairs.slots, p, k, f, e, poses)
+            n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
+            height = gap + points.radius[at, 0] + points.radius[at, 1]
             points.core[at] = core_of_a(pairs.slots, p, k, n, other, height, poses.pose[f])
-            points.normal[at], points.gap[at] = n, height - points.radius[at, 0] - points.radius[at, 1]
+            points.normal[at], points.gap[at] = n, gap
             at += 1
 
 
@@ -301,7 +302,8 @@ def write_points(
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
             if not (given >> (at - begin)) & 1:
-                n, other, height = point_of_slot(pairs.slots, p, k, f, e, poses)
+                n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
+                height = gap + points.radius[at, 0] + points.radius[at, 1]
                 core = core_of_a(pairs.slots, p, k, n, other, height, poses.pose[f])
                 best = nearest_old(core, close, first, last, taken, old)
                 if best >= 0:
