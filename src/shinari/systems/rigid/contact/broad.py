@@ -66,7 +66,7 @@ def check_pair_count(_, detection: Detection, start_boxes: StartBoxes):
     """Accept the margins unless they give too many pairs; then bound them by TIGHT."""
     few = detection.found_pairs[0] <= PLENTY * len(start_boxes)
     detection.done[0] = 1 if detection.tight[0] != 0 or detection.above_tight[0] == 0 or few else 0
-    detection.tight[0] = 1
+    detection.tight[0] = detection.tight[0] if detection.done[0] != 0 else 1
 
 
 class BroadPhase:
@@ -210,7 +210,7 @@ class BroadPhase:
         p.require(pairs, scan.total, PAIRS)
         p.copy(scan.total, (d.pairs, 0))
         p.launch(list_pairs, *lists, count=count)
-        p.launch(begin_pair, pairs, old, kept, d, arrays, self._collision_shapes.shapes, count=(d.pairs, 0))
+        p.launch(begin_pair, pairs, old, kept, self._collision_shapes.shapes, count=(d.pairs, 0))
 
 
 def frame_sizes(arrays: CollisionShapeArrays, count: int) -> np.ndarray:

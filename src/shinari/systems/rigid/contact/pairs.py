@@ -68,6 +68,7 @@ class Pairs(Record):
 
     collision_shapes = Field(np.int64, 2, doc="collision shapes a < b; the pairs are sorted")
     kind = Field(np.int64, doc="kind of the pair, by the shapes")
+    before = Field(np.int64, doc="its row in the list before; -1: it was not in it")
     valid = Field(np.bool_, doc="whether the points may be updated")
     frozen = Field(np.bool_, doc="whether the points were found at poses from which the frames do not move")
     renew = Field(np.bool_, doc="whether the points are found again in this substep")
