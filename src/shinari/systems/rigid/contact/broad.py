@@ -16,6 +16,9 @@ from shinari.compute import Program, Record, kernel
 from shinari.compute.scan import Offsets, Scan
 from shinari.geometry.bvh import Bvh
 from shinari.geometry.ordering import hilbert_order
+from shinari.shapes.box import BOX
+from shinari.shapes.capsule import CAPSULE
+from shinari.shapes.sphere import SPHERE
 from shinari.systems.rigid.contact.candidates import (
     FEW,
     HalfSpaces,
@@ -29,7 +32,10 @@ from shinari.systems.rigid.contact.candidates import (
 )
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import (
+    FEW_TOO_MANY,
+    MIDDLE,
     PLENTY,
+    TIGHT,
     Detection,
     FrameMargins,
     check_margin_left,
@@ -54,8 +60,8 @@ from shinari.systems.rigid.contact.pairs import Kept, Pairs
 from shinari.systems.rigid.frames import Frames
 
 ENDLESS = 1e9
-# Searches after which the boxes of the tree are sorted again.
-TREE_AGE = 16
+# Searches after which the boxes of the tree are sorted again, if one has moved by this part of its size.
+TREE_AGE, STALE = 16, 0.5
 # The size of a flat collision shape, whose box has no volume, as part of half its diagonal.
 FLAT = 0.1
 PAIRS = "rigid bodies: contacts: {count} candidate pairs"
@@ -63,10 +69,12 @@ PAIRS = "rigid bodies: contacts: {count} candidate pairs"
 
 @kernel
 def check_pair_count(_, detection: Detection, start_boxes: StartBoxes):
-    """Accept the margins unless they give too many pairs; then bound them by TIGHT."""
-    few = detection.found_pairs[0] <= PLENTY * len(start_boxes)
-    detection.done[0] = 1 if detection.tight[0] != 0 or detection.above_tight[0] == 0 or few else 0
-    detection.tight[0] = detection.tight[0] if detection.done[0] != 0 else 1
+    """Accept the margins unless they give too many pairs; then bound them, by MIDDLE or by TIGHT."""
+    found, bound, plenty = detection.found_pairs[0], detection.bound[0], PLENTY * len(start_boxes)
+    done = bound == TIGHT or detection.above_tight[0] == 0 or found <= plenty
+    detection.done[0] = 1 if done else 0
+    if not done:
+        detection.bound[0] = MIDDLE if bound == 0.0 and found <= FEW_TOO_MANY * plenty else TIGHT
 
 
 class BroadPhase:
@@ -105,6 +113,7 @@ class BroadPhase:
         # any rotation of an unbounded frame leaves its margin
         np.maximum.at(self.margins.radius, arrays.frame, np.where(endless, ENDLESS, arrays.radius))
         self.margins.size[...] = frame_sizes(arrays, len(frames.x))
+        np.maximum.at(self.margins.swing, arrays.frame, swings(collision_shapes))
         self.pairs: Pairs = Pairs.zeros(0, np.float64)
         self._start_boxes: StartBoxes = StartBoxes.zeros(len(bounded), np.float64)
         self._start_boxes.collision_shape[...] = bounded
@@ -122,7 +131,7 @@ class BroadPhase:
         self._scans = Scan(self._candidates), Scan(self._merged)
         self._few = Found.zeros(FEW * len(collision_shapes))
         self._found, self._old, self._kept = Found.zeros(0), OldPairs.zeros(0), Kept.zeros(0)
-        self._age = TREE_AGE
+        self._age, self._sorted_at = TREE_AGE, np.full_like(frames.x, np.inf)
 
     def begin(self) -> None:
         """Begin a step; sort the boxes of the tree again after `TREE_AGE` searches, which affects speed alone."""
@@ -131,8 +140,11 @@ class BroadPhase:
         d.searched[0], d.factor[0], d.detections[0] = 0, 1.0, 0
         if self._age >= TREE_AGE and len(self._start_boxes) > 1:
             self._age = 0
-            frame = self._collision_shapes.arrays.frame[self._start_boxes.collision_shape]
-            self._tree.places.box[...] = hilbert_order(self._frames.x[frame])
+            x, size = self._frames.x, self.margins.size
+            if (np.abs(x - self._sorted_at).max(axis=1) > STALE * size).any():
+                self._sorted_at = x.copy()
+                frame = self._collision_shapes.arrays.frame[self._start_boxes.collision_shape]
+                self._tree.places.box[...] = hilbert_order(x[frame])
 
     def record_decide(self, p: Program) -> None:
         """Record the decision whether pairs are found in this substep, `detection.renew`."""
@@ -143,7 +155,7 @@ class BroadPhase:
     def record_find(self, p: Program) -> None:
         """Record the search for pairs. Points of pairs that remain are kept if `detection.keep_points`."""
         frames, margins, d = self._frames, self.margins, self.detection
-        with p.repeat(2, until=(d.done, 0)):
+        with p.repeat(3, until=(d.done, 0)):
             p.launch(set_margin, frames, margins, d, self._weight, self._dt, self._h, count=len(margins))
             p.serial(sum_margins, d, margins)
             self._record_search(p)
@@ -225,3 +237,17 @@ def frame_sizes(arrays: CollisionShapeArrays, count: int) -> np.ndarray:
     largest = np.zeros(count)
     np.maximum.at(largest, arrays.frame, sizes)
     return np.where(largest > 0.0, largest, np.inf)
+
+
+def swings(collision_shapes: CollisionShapes) -> np.ndarray:
+    """How far any rotation of its frame makes the box of each collision shape grow [m], (G,): not beyond a ball.
+
+    The ball around the origin of the frame holds the shape; along each axis the box begins with the ball inside it. Of
+    shapes without such a ball it is the largest displacement of a point.
+    """
+    arrays, shapes = collision_shapes.arrays, collision_shapes.shapes
+    with np.errstate(invalid="ignore"):
+        half = 0.5 * (arrays.high - arrays.low).min(axis=1)
+    inner = np.where(shapes.kind == BOX, half, shapes.radius)
+    within = arrays.radius - inner + np.linalg.norm(arrays.local[:, 9:], axis=1)
+    return np.where(np.isin(shapes.kind, (SPHERE, BOX, CAPSULE)), within, 2.0 * arrays.radius)
