@@ -303,7 +303,7 @@ class BodyEquations:
         p.launch(clear_marks, components, count=each)
         records = self.contacts.pairs, points, work, elements, components, nodes
         p.launch(check_points, *records, first, count=self._pairs)
-        lines = components, nodes, elements, jacobian_rows, frames, self.solver_frames
+        lines = components, nodes, elements, jacobian_rows, work, frames, self.solver_frames
         p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
         p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
         self._direct.record_step(p)

@@ -78,31 +78,35 @@ def slope_at_ends(
     nodes: Nodes,
     elements: Elements,
     jacobian_rows: JacobianRows,
+    work: PointWork,
     frames: Frames,
     solver_frames: SolverFrames,
     joints: np.int64,
     h: np.float64,
 ):
-    """Slope of the energy along the step without the points, where a point changes its state: at its start and end.
+    """Slope of the energy along the step, where a point changes its state: at its start and end.
 
-    The displacements of the points are written for the search that follows.
+    The forces of the points are known at both. Their displacements are written for the search that follows.
     """
     components.part[c] = 1.0
     if components.solution[c] == SOLVED or components.crossing[c] == 0:
         return
     start, rise = slope_of_bodies(c, components, nodes, frames, solver_frames, h)
+    begin, end, first_point = 0.0, 0.0, joints + len(jacobian_rows)
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         if e < joints:
-            begin, growth = slope_of_joint(e, elements)
-            start, rise = start + begin, rise + growth
-        elif e < joints + len(jacobian_rows):
+            own, growth = slope_of_joint(e, elements)
+            start, rise = start + own, rise + growth
+        elif e < first_point:
             m = jacobian_rows.displacement[e - joints]
             start -= jacobian_rows.force[e - joints] * m
             rise += jacobian_rows.stiffness[e - joints] * m * m
         else:
             elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
-    components.slope[c] = start, rise
+            d = vector(elements.displacement, e)
+            begin, end = begin + dot(vector(elements.force, e), d), end + dot(work.force[e - first_point], d)
+    components.slope[c], components.slope_at_ends[c] = (start, rise), (start - begin, start + rise - end)
 
 
 @steady
@@ -124,31 +128,26 @@ def find_step_length(
     """Find the part of the step to take where a point changes its state: where the slope of the energy is zero."""
     if components.solution[c] == SOLVED or components.crossing[c] == 0:
         return
-    # the slope is evaluated at the start, at the end, and then between
-    low, high, below, above, close, t = 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
-    for attempt in range(MOST_TRIES + 2):
+    low, high = 0.0, 1.0
+    below, above = components.slope_at_ends[c]
+    close = ENOUGH * abs(below)
+    if abs(below) <= ROUNDING * components.slope[c, 1]:
+        return
+    if below > 0.0:
+        components.part[c] = 0.0
+        return
+    if above <= close:
+        return
+    t = 1.0
+    for attempt in range(MOST_TRIES):
+        # between the secant and the middle: one side of the slope is often flat
+        t = low - below * (high - low) / (above - below) if attempt % 2 == 0 else 0.5 * (low + high)
+        t = min(max(t, low + EDGE * (high - low)), high - EDGE * (high - low))
         slope = slope_at(t, c, components, elements, points, work, first_point)
-        if attempt == 0:
-            below, close = slope, ENOUGH * abs(slope)
-            if abs(below) <= ROUNDING * components.slope[c, 1]:
-                t = 1.0
-                break
-            if below > 0.0:
-                break
-            t = 1.0
-            continue
-        if attempt == 1:
-            above = slope
-            if above <= close:
-                break
-        elif abs(slope) <= close:
+        if abs(slope) <= close:
             break
-        elif slope > 0.0:
+        if slope > 0.0:
             high, above = t, slope
         else:
             low, below = t, slope
-        if attempt <= MOST_TRIES:
-            # between the secant and the middle: one side of the slope is often flat
-            t = low - below * (high - low) / (above - below) if attempt % 2 == 1 else 0.5 * (low + high)
-            t = min(max(t, low + EDGE * (high - low)), high - EDGE * (high - low))
     components.part[c] = t
