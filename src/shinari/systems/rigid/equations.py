@@ -38,10 +38,12 @@ from shinari.systems.rigid.newton import (
     store_trial,
 )
 from shinari.systems.rigid.point_steps import (
+    DirectPairs,
     advance_points,
     check_points,
     clear_applied,
     continue_points,
+    list_direct_pairs,
     store_points,
 )
 from shinari.systems.rigid.points import (
@@ -97,11 +99,13 @@ class BodyEquations:
         self._first_point = len(self.joints) + len(self._jacobian_rows)
         self.counts, self.flags, self.solver_frames = Counts.zeros(1), Flags.zeros(1), SolverFrames.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
-        self._pairs, self._warm_start = (self.contacts.detection.pairs, 0), WarmStart.zeros(0)
+        self._pairs, self._direct_pairs = (self.contacts.detection.pairs, 0), DirectPairs.zeros(0)
+        self._warm_start = WarmStart.zeros(0)
         self._terms = Terms(
             gravity=np.array([self._gravity]),
             h=np.array([settings.substep]),
             escape=np.array([settings.depenetration_speed]),
+            resists=np.array([int((surface[:, ROLLING : TORSION + 1] > 0.0).any())]),
             leaves=np.array([CALM * self._slow * settings.substep]),
         )
         self._elements = Elements.zeros(self._first_point)
@@ -255,6 +259,8 @@ class BodyEquations:
             p.copy(0, (flags.first_of_step, 0))
             records = self.contacts.pairs, points, work, elements, self._frames, self._curved, components, self._terms
             p.launch(begin_points, *records, first, count=self._pairs)
+            p.require(self._direct_pairs, self._pairs)
+            p.serial(list_direct_pairs, self.contacts.pairs, self._direct_pairs, self.contacts.detection, counts)
             if graph.may_sweep:
                 with p.when((flags.trying, 0)):
                     p.launch(store_trial, *self._node_records, count=(counts.nodes, 0))
@@ -301,8 +307,8 @@ class BodyEquations:
         each = self.counts.components, 0
         self._direct.record_displacements(p, self.joints.values, h)
         p.launch(clear_marks, components, count=each)
-        records = self.contacts.pairs, points, work, elements, components, nodes
-        p.launch(check_points, *records, first, count=self._pairs)
+        records = self._direct_pairs, self.contacts.pairs, points, work, elements, components, nodes
+        p.launch(check_points, *records, first, count=(self.counts.direct_pairs, 0))
         lines = components, nodes, elements, jacobian_rows, work, frames, self.solver_frames
         p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
         p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
@@ -315,7 +321,7 @@ class BodyEquations:
                 self._record_evaluate_again(p)
         p.launch(conclude_component, components, self.counts, flags, count=each)
         with p.when((flags.unsettled, 0)):
-            p.launch(advance_points, *records, first, count=self._pairs)
+            p.launch(advance_points, *records, first, count=(self.counts.direct_pairs, 0))
 
     def record_return_moments(self, p: Program) -> None:
         """Leave to the angular momenta of the next substep what the solution of the joints took."""

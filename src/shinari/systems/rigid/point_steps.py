@@ -13,21 +13,29 @@ from shinari.collision.law import (
     regularised_force,
     regularised_stiffness,
 )
-from shinari.compute import kernel
+from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.symmetric import times
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.components import PENDING, SOLVED, UNSETTLED, Components, Nodes
+from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pairs import Pairs, Points
 from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.points import classify_point_contact, halves, resists_rotation
+from shinari.systems.rigid.progress import Counts
 
 # Relative tolerance of the limits of friction.
 CLOSE = 1e-2
 # Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
 STRAIGHT = 0.9999
+
+
+class DirectPairs(Record):
+    """Pairs with points that are solved directly, with room for all pairs."""
+
+    pair = Field(np.int64)
 
 
 @steady
@@ -46,18 +54,27 @@ def point_displacement(e, one, other, elements):
     return sub(add(one[0], cross(one[1], ra)), add(other[0], cross(other[1], rb)))
 
 
+@kernel
+def list_direct_pairs(_, pairs: Pairs, direct: DirectPairs, detection: Detection, counts: Counts):
+    """List the pairs with points that are solved directly."""
+    n = 0
+    for k in range(detection.pairs[0]):
+        direct.pair[n] = k
+        n += 1 if pairs.direct[k] else 0
+    counts.direct_pairs[0] = n
+
+
 @kernel(fastmath=STEADY)
 def check_points(
-    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, nodes: Nodes,
-    first_point: np.int64
+    i, direct: DirectPairs, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components,
+    nodes: Nodes, first_point: np.int64
 ):  # fmt: skip
     """Write the forces of the points of a pair after a full step, and mark what the step changes in its component.
 
     It is crossing when a point changes its state or reverses its friction. It is unsettled when a point changes its
     state or the direction of its sliding. It is exceeding when a limit of friction is not that of the normal force.
     """
-    if not pairs.direct[k]:
-        return
+    k = direct.pair[i]
     first = pairs.start[k]
     component = elements.component[first_point + first]
     if components.solution[component] == SOLVED:
@@ -100,15 +117,14 @@ def exceeds_limit(status, normal, hold, limit, coefficient):
 
 @kernel(fastmath=STEADY)
 def advance_points(
-    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, nodes: Nodes,
-    first_point: np.int64
+    i, direct: DirectPairs, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components,
+    nodes: Nodes, first_point: np.int64
 ):  # fmt: skip
     """Advance the points of a pair by their part of the step, and classify them for the next one.
 
     Limits of friction are renewed first where they were exceeded; the step is then a full one.
     """
-    if not pairs.direct[k]:
-        return
+    k = direct.pair[i]
     first = pairs.start[k]
     component = elements.component[first_point + first]
     if components.solution[component] != PENDING:

@@ -94,6 +94,7 @@ class Terms(Record):
 
     gravity = Field(np.float64, 3, unit="m/s^2")
     h = Field(np.float64, unit="s", doc="substep")
+    resists = Field(np.int64, doc="whether a surface has rolling or torsional friction")
     escape = Field(np.float64, unit="m/s", doc="depenetration speed")
     leaves = Field(
         np.float64, unit="m", doc="most by which the overlap of a point in a resting heap leaves in a substep"
@@ -154,7 +155,9 @@ def start_points(
     for p in range(first, first + pairs.rows[k]):
         if rebuilt:
             elements.frames[first_point + p] = a, b
-            clear_point(first_point + p, elements)
+            if terms.resists[0] != 0:
+                # a point without moments leaves them as they are
+                clear_point(first_point + p, elements)
         start_point(p, first_point + p, bodies, law, points, work, elements, frames, flags, terms, rebuilt)
 
 

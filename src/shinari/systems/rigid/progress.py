@@ -24,6 +24,7 @@ class Counts(Record):
     log_needed = Field(np.int64, doc="entries with those of the present points")
     steps = Field(np.int64, doc="Newton steps of the solution")
     renewals = Field(np.int64, doc="renewals of limits of friction in the solution")
+    direct_pairs = Field(np.int64, doc="pairs with contact points that are solved directly")
     groups = Field(np.int64, doc="groups of elements that are solved by sweeps")
     batches = Field(np.int64, doc="batches of them")
     rows = Field(np.int64, doc="rows of the contact points in the batches")

@@ -169,7 +169,6 @@ class BodyContacts:
             p.launch(store_point, table, old, count=(d.old_points, 0))
             p.require(table, (d.points, 0), POINTS, POINT_BYTES)
             p.launch(write_points, pairs, arrays, self.poses, table, old, d, count=count, grain=SHARE)
-            p.launch(place_points, pairs, table, self.poses, count=count)
 
     def _record_finder(self, p: Program, kind: int) -> None:
         arrays, count = self._collision_shapes.arrays, (self.detection.pairs, 0)
@@ -216,22 +215,6 @@ def number_points(_, pairs: Pairs, detection: Detection):
 def store_point(i, points: Points, old: OldPoints):
     """Store key, core point and force of a point."""
     old.key[i], old.force[i], old.core[i] = points.key[i], points.force[i], points.core[i]
-
-
-@kernel(fastmath=STEADY)
-def place_points(p, pairs: Pairs, points: Points, poses: Poses):
-    """Write normals, gaps and core points of the points of a pair."""
-    if pairs.rows[p] == 0:
-        return
-    at = pairs.start[p]
-    f, e = points.frames[at]
-    for k in range(pairs.count[p]):
-        if (pairs.mask[p] >> k) & 1:
-            n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
-            height = gap + points.radius[at, 0] + points.radius[at, 1]
-            points.core[at] = core_of_a(pairs.slots, p, k, n, other, height, poses.pose[f])
-            points.normal[at], points.gap[at] = n, gap
-            at += 1
 
 
 @steady
@@ -286,7 +269,10 @@ def write_points(
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
             points.frames[at], points.collision_shapes[at], points.law[at] = (f, e), (a, b), terms
-            points.radius[at] = pairs.marks[p, k, MARK_RADIUS_A], pairs.marks[p, k, MARK_RADIUS_B]
+            radius_a, radius_b = pairs.marks[p, k, MARK_RADIUS_A], pairs.marks[p, k, MARK_RADIUS_B]
+            n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
+            points.core[at] = core_of_a(pairs.slots, p, k, n, other, gap + radius_a + radius_b, poses.pose[f])
+            points.normal[at], points.gap[at], points.radius[at] = n, gap, (radius_a, radius_b)
             points.key[at] = base + np.int64(pairs.marks[p, k, MARK_FEATURE])
             at += 1
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
@@ -298,15 +284,10 @@ def write_points(
     taken, given = match_by_key(begin, at, first, last, points, old)
     if given == (1 << (at - begin)) - 1 or last == first:
         return
-    close, at = CLOSE * min(collision_shapes.size[a], collision_shapes.size[b]), begin
-    for k in range(pairs.count[p]):
-        if (pairs.mask[p] >> k) & 1:
-            if not (given >> (at - begin)) & 1:
-                n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
-                height = gap + points.radius[at, 0] + points.radius[at, 1]
-                core = core_of_a(pairs.slots, p, k, n, other, height, poses.pose[f])
-                best = nearest_old(core, close, first, last, taken, old)
-                if best >= 0:
-                    points.force[at] = old.force[best]
-                    taken |= 1 << (best - first)
-            at += 1
+    close = CLOSE * min(collision_shapes.size[a], collision_shapes.size[b])
+    for k in range(begin, at):
+        if not (given >> (k - begin)) & 1:
+            best = nearest_old(points.core[k], close, first, last, taken, old)
+            if best >= 0:
+                points.force[k] = old.force[best]
+                taken |= 1 << (best - first)
