@@ -130,11 +130,17 @@ class Shift(NamedTuple):
         displacement: Of its origin [m].
         w: Real part of the unit quaternion of its rotation.
         axis: The others.
+        rolls: Whether its side is round without a core.
+        turns: Whether the rotations of the pair count.
+        rotation: Its rotation vector if they do [rad].
     """
 
     displacement: tuple
     w: float
     axis: tuple
+    rolls: bool
+    turns: bool
+    rotation: tuple
 
 
 @kernel(fastmath=STEADY)
@@ -212,16 +218,27 @@ def measure_failed_points(
     """Measure the points of a pair of a component whose trial has failed."""
     first = pairs.start[k]
     if pairs.rows[k] > 0 and has_failed(elements.component[first_point + first], components):
-        one, other = shift_of(points.frames[first, 0], frames), shift_of(points.frames[first, 1], frames)
+        one, other = shifts_of(first, points, frames, curved)
         for p in range(first, first + pairs.rows[k]):
-            measure(p, one, other, points.law[first], points, work, elements, frames, curved, first_point)
+            measure(p, one, other, points, work, elements, first_point)
 
 
 @steady
-def shift_of(i, frames):
+def shifts_of(first, points, frames, curved):
+    """Motions of both frames of a pair since the start of the substep; `first` is the first point of the pair."""
+    a, b = points.frames[first]
+    rolls_a = curved.curved[points.collision_shapes[first, 0]]
+    rolls_b = curved.curved[points.collision_shapes[first, 1]]
+    turns = rolls_a or rolls_b or resists_rotation(points.law[first])
+    return shift_of(a, rolls_a, turns, frames), shift_of(b, rolls_b, turns, frames)
+
+
+@steady
+def shift_of(i, rolls, turns, frames):
     """Motion of a frame since the start of the substep."""
     w, x, y, z = multiply(frames.q[i], conjugate(frames.q0[i]))
-    return Shift(sub(frames.x[i], frames.x0[i]), w, (x, y, z))
+    rotation = rotation_vector_between(frames.q0[i], frames.q[i]) if turns else (0.0, 0.0, 0.0)
+    return Shift(sub(frames.x[i], frames.x0[i]), w, (x, y, z), rolls, turns, rotation)
 
 
 @steady
@@ -232,7 +249,7 @@ def turned_arm(shift, r):
 
 
 @steady
-def measure(p, one, other, law, points, work, elements, frames, curved, first_point):
+def measure(p, one, other, points, work, elements, first_point):
     """Measure gap and slip of a point.
 
     Both follow from the displacements of the surfaces; a core point behind a radius stays at that distance along n.
@@ -247,17 +264,13 @@ def measure(p, one, other, law, points, work, elements, frames, curved, first_po
     if radius[1] != 0.0:
         gap += radius[1] * dot(n, turned_arm(other, n))
     work.slip[p] = tangential(slip, n)
-    rolls_a, rolls_b = curved.curved[points.collision_shapes[p, 0]], curved.curved[points.collision_shapes[p, 1]]
-    if rolls_a or rolls_b or resists_rotation(law):
-        a, b = points.frames[p]
-        rotation_a = rotation_vector_between(frames.q0[a], frames.q[a])
-        rotation_b = rotation_vector_between(frames.q0[b], frames.q[b])
+    if one.turns:
         # a round side without a core rolls under its contact point, which stays in place
-        if rolls_a:
-            gap += dot(n, sub(cross(rotation_a, ra), turned_arm(one, add(ra, scale(n, radius[0])))))
-        if rolls_b:
-            gap -= dot(n, sub(cross(rotation_b, rb), turned_arm(other, sub(rb, scale(n, radius[1])))))
-        work.rotation[p] = sub(rotation_a, rotation_b)
+        if one.rolls:
+            gap += dot(n, sub(cross(one.rotation, ra), turned_arm(one, add(ra, scale(n, radius[0])))))
+        if other.rolls:
+            gap -= dot(n, sub(cross(other.rotation, rb), turned_arm(other, sub(rb, scale(n, radius[1])))))
+        work.rotation[p] = sub(one.rotation, other.rotation)
     work.gap[p], work.status[p] = gap, APART
 
 
@@ -286,9 +299,10 @@ def begin_points(
     calm = component >= 0 and components.calm[component] != 0
     swept = component >= 0 and components.direct[component] == 0
     pairs.direct[k] = component >= 0 and not swept
-    one, other, most, law = shift_of(a, frames), shift_of(b, frames), terms.leaves[0], points.law[first]
+    one, other = shifts_of(first, points, frames, curved)
+    most, law = terms.leaves[0], points.law[first]
     for p in range(first, first + pairs.rows[k]):
-        measure(p, one, other, law, points, work, elements, frames, curved, first_point)
+        measure(p, one, other, points, work, elements, first_point)
         if frozen:
             work.force[p] = points.force[p]
             clear_point(first_point + p, elements)

@@ -11,14 +11,13 @@ counted and listed shape by shape, sorted.
 import numpy as np
 
 from shinari.collision.broad.pairs import Keys
+from shinari.collision.narrow.convex import contact_shape
 from shinari.collision.narrow.pose_records import Poses
 from shinari.compute import Program, Record, kernel
 from shinari.compute.scan import Offsets, Scan
 from shinari.geometry.bvh import Bvh
 from shinari.geometry.ordering import hilbert_order
-from shinari.shapes.box import BOX
-from shinari.shapes.capsule import CAPSULE
-from shinari.shapes.sphere import SPHERE
+from shinari.shapes.registry import type_of
 from shinari.systems.rigid.contact.candidates import (
     FEW,
     HalfSpaces,
@@ -242,12 +241,10 @@ def frame_sizes(arrays: CollisionShapeArrays, count: int) -> np.ndarray:
 def swings(collision_shapes: CollisionShapes) -> np.ndarray:
     """How far any rotation of its frame makes the box of each collision shape grow [m], (G,): not beyond a ball.
 
-    The ball around the origin of the frame holds the shape; along each axis the box begins with the ball inside it. Of
-    shapes without such a ball it is the largest displacement of a point.
+    The ball around the origin of the frame holds the shape. Along each axis the box of a shape with a radius begins
+    with a ball of that radius around its own origin; of others the bound is the largest displacement of a point.
     """
-    arrays, shapes = collision_shapes.arrays, collision_shapes.shapes
-    with np.errstate(invalid="ignore"):
-        half = 0.5 * (arrays.high - arrays.low).min(axis=1)
-    inner = np.where(shapes.kind == BOX, half, shapes.radius)
-    within = arrays.radius - inner + np.linalg.norm(arrays.local[:, 9:], axis=1)
-    return np.where(np.isin(shapes.kind, (SPHERE, BOX, CAPSULE)), within, 2.0 * arrays.radius)
+    arrays, radius = collision_shapes.arrays, collision_shapes.shapes.radius
+    common = np.array([type_of(contact_shape(solid)).common for solid in collision_shapes.solids], np.bool_)
+    within = arrays.radius - radius + np.linalg.norm(arrays.local[:, 9:], axis=1)
+    return np.where(common & (radius > 0.0), within, 2.0 * arrays.radius)
