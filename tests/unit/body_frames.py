@@ -61,10 +61,10 @@ def turned(quaternion, vectors):
 def places(table, frames):
     """Core points of a and of b in the world, (P, 3) each, and gaps (P,)."""
     n = table.count
-    a, b = table.frames[:n, 0], table.frames[:n, 1]
-    on_a = frames.x0[a] + turned(frames.q0[a], table.core[:n, :3])
-    on_b = frames.x0[b] + turned(frames.q0[b], table.core[:n, 3:])
-    return on_a, on_b, (table.normal[:n] * (on_a - on_b)).sum(axis=1) - table.radius[:n].sum(axis=1)
+    a = table.frames[:n, 0]
+    on_a = frames.x0[a] + turned(frames.q0[a], table.core[:n])
+    apart = table.gap[:n] + table.radius[:n].sum(axis=1)
+    return on_a, on_a - apart[:, None] * table.normal[:n], table.gap[:n]
 
 
 def drift(frames, h):

@@ -6,6 +6,7 @@ import pytest
 import shinari as sn
 from shinari.compute import Program
 from shinari.solver.step import record_step
+from shinari.systems.rigid.direct import write_displacement
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
@@ -57,6 +58,8 @@ class System:
             self.flags,
         )
         DirectSolver(*records, 0).record_displacements(self.solve, self.values, H)
+        records = self.elements, self.graph.components, self.graph.nodes, self.jacobian_rows
+        self.solve.launch(write_displacement, *records, 0, count=(self.counts.elements, 0))
 
     def set_elements(self, pairs):
         el, count = self.elements, len(pairs)

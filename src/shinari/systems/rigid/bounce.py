@@ -13,7 +13,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.systems.rigid.components import Components, Nodes
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import symmetric_times, velocity_at, write_inverse_inertia

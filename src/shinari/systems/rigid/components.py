@@ -18,6 +18,9 @@ SOLVED, PENDING, UNSETTLED, RENEWED = range(4)
 UNEVEN = 100.0
 # Part of the speed that gravity gives in a step below which a component that was swept rests.
 RESTING = 0.1
+# Part of the stiffness of its points with which a component begins to rest: that of their overlaps that recovers in a
+# substep.
+UNLOADED = 0.2
 # Bodies above which a component is solved directly only until it is swept, and the part of that speed below which it
 # then rests: the states of its points take many factors, each of which costs as much as some steps of sweeps.
 LARGE, STILL = 2048, 0.06
@@ -65,6 +68,7 @@ class Components(Record):
     moving = Field(np.int64, doc="whether an order was sought only up to the cost of a simple component")
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
     figure = Field(np.int64, doc="whether it has contact points and its joints are trees")
+    softness = Field(np.float64, doc="part of the stiffness of its points that counts, see `UNLOADED`")
     trial = Field(np.int64, doc="whether it is solved directly as a trial")
     tries = Field(np.int64, doc="Newton steps after which the trial has failed")
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
@@ -82,6 +86,7 @@ class Components(Record):
     exceeding = Field(np.int64, doc="whether the limit of friction of a point is not that of its normal force")
     part = Field(np.float64, doc="part of the step that is taken, and of impulses")
     slope = Field(np.float64, 2, unit="J", doc="slope of the energy without the points: at the start, and its rise")
+    slope_at_ends = Field(np.float64, 2, unit="J", doc="slope of the energy at the start and end of the step")
     largest_rotation_squared = Field(
         np.float64, unit="rad^2", doc="square of the largest rotation of a full step; infinite for a partial step"
     )

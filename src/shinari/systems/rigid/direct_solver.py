@@ -3,6 +3,7 @@
 import math
 
 from shinari.compute import Program
+from shinari.compute.program import Cell
 from shinari.systems.rigid.direct import (
     apply_step,
     assemble,
@@ -53,7 +54,7 @@ class DirectSolver:
         self._each, self._every, self._all = (counts.components, 0), (counts.nodes, 0), (counts.elements, 0)
 
     def record_displacements(self, p: Program, values: JointValues, h: float) -> None:
-        """Record the displacements of nodes and elements in a full step."""
+        """Record the displacements of nodes, joints and Jacobian rows in a full step."""
         g, el, jacobian_rows = self._graph, self._elements, self._jacobian_rows
         p.copy(0, (self._flags.factoring, 0))
         records = g.components, g.nodes, g.blocks, el, jacobian_rows, values, self._frames, self._solver_frames
@@ -66,7 +67,7 @@ class DirectSolver:
             p.launch(
                 factor_and_solve, g.components, g.nodes, g.blocks, g.targets, KEEP, FAILURES, count=self._each, grain=8
             )
-        self._record_element_displacements(p)
+        self._record_element_displacements(p, self._joints + len(jacobian_rows))
         p.launch(update_load, values, el, g.components, count=self._joints)
 
     def record_step(self, p: Program) -> None:
@@ -83,13 +84,13 @@ class DirectSolver:
             assemble_impact, g.components, g.nodes, g.blocks, el, jacobian_rows, self._joints, count=self._each, grain=8
         )
         p.launch(factor_and_solve, g.components, g.nodes, g.blocks, g.targets, math.inf, 0, count=self._each, grain=8)
-        self._record_element_displacements(p)
+        self._record_element_displacements(p, self._all)
         p.launch(store_impact, g.nodes, g.components, self._solver_frames, count=self._every)
 
     def record_begin(self, p: Program) -> None:
         """Record the begin of a step."""
         p.launch(drop_factor, self._graph.components, count=self._each)
 
-    def _record_element_displacements(self, p: Program) -> None:
+    def _record_element_displacements(self, p: Program, count: Cell) -> None:
         g, el = self._graph, self._elements
-        p.launch(write_displacement, el, g.components, g.nodes, self._jacobian_rows, self._joints, count=self._all)
+        p.launch(write_displacement, el, g.components, g.nodes, self._jacobian_rows, self._joints, count=count)

@@ -68,7 +68,6 @@ class PointWork(Record):
     """Work values of the solver for each contact point in a substep, P rows and room for more."""
 
     gap = Field(np.float64, unit="m", doc="gap C - C* now")
-    start_gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
     target_gap = Field(np.float64, unit="m", doc="C*")
     bounce_offset = Field(np.float64, unit="m", doc="part of C* that is due to a bounce")
     slip = Field(np.float64, 3, unit="m", doc="slip now")
@@ -78,11 +77,11 @@ class PointWork(Record):
         np.float64, unit="m/s", doc="normal velocity before the impact, negative; 0 if the point cannot bounce"
     )
     stiffness = Field(np.float64, unit="N/m", doc="k of the row")
-    last_force = Field(np.float64, 3, unit="N", doc="force of the last substep")
     friction_coefficient = Field(np.float64, doc="coefficient of friction in the substep")
     limit = Field(np.float64, unit="N", doc="normal force that bounds the friction")
     stored_limit = Field(np.float64, unit="N", doc="limit before the solution")
     force = Field(np.float64, 3, unit="N", doc="force now")
+    applied = Field(np.float64, 3, unit="N", doc="force that the Newton steps so far have applied")
     kept_force = Field(np.float64, 3, unit="N", doc="force that the next substep starts from, after sweeps")
     sliding_direction = Field(np.float64, 3, doc="direction of the friction while sliding")
     status = Field(np.int64, doc="APART, STICKING or SLIDING")
@@ -96,12 +95,12 @@ class Curved(Record):
 
 @kernel
 def clear_accumulated(e, elements: Elements, jacobian_rows: JacobianRows, joints: np.int64):
-    """Clear the accumulated force of an element, where the frames stand at their prediction.
+    """Clear the accumulated force of a joint or Jacobian row, where the frames stand at their prediction.
 
     Solutions that follow in the same substep go on with what those before have moved, and with the forces of that.
     """
     elements.accumulated[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    if joints <= e < joints + len(jacobian_rows):
+    if e >= joints:
         jacobian_rows.accumulated[e - joints] = 0.0
 
 

@@ -20,7 +20,7 @@ from shinari.systems.rigid.impacts import BodyImpacts
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.table import FIRST, SECOND
 from shinari.systems.rigid.joints.values import JointData
-from shinari.systems.rigid.line_search import check_point, clear_marks, find_step_length, slope_at_ends
+from shinari.systems.rigid.line_search import clear_marks, find_step_length, slope_at_ends
 from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
     LIMITS,
@@ -38,15 +38,24 @@ from shinari.systems.rigid.newton import (
     start_solution,
     store_trial,
 )
+from shinari.systems.rigid.point_steps import (
+    DirectPairs,
+    advance_points,
+    check_points,
+    clear_applied,
+    continue_points,
+    list_direct_pairs,
+    store_points,
+)
 from shinari.systems.rigid.points import (
-    begin_point,
-    classify_point,
+    HALF_KEY,
+    Terms,
+    WarmStart,
+    begin_points,
     count_elements,
-    measure_failed_point,
-    renew_limits,
-    renew_point,
-    start_point,
-    store_force,
+    measure_failed_points,
+    start_points,
+    write_warm_start,
 )
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import PointLog
@@ -55,9 +64,6 @@ from shinari.systems.rigid.tendons.tendons import Tendons
 
 # Speed at which overlaps leave a resting heap, as a part of the speed that gravity gives in a step.
 CALM = 0.01
-# A key in two halves, each of which a float64 holds exactly.
-HALF_BITS = 32
-HALF_KEY = 1 << HALF_BITS
 
 
 class BodyEquations:
@@ -94,6 +100,15 @@ class BodyEquations:
         self._first_point = len(self.joints) + len(self._jacobian_rows)
         self.counts, self.flags, self.solver_frames = Counts.zeros(1), Flags.zeros(1), SolverFrames.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
+        self._pairs, self._direct_pairs = (self.contacts.detection.pairs, 0), DirectPairs.zeros(0)
+        self._warm_start = WarmStart.zeros(0)
+        self._terms = Terms(
+            gravity=np.array([self._gravity]),
+            h=np.array([settings.substep]),
+            escape=np.array([settings.depenetration_speed]),
+            resists=np.array([int((surface[:, ROLLING : TORSION + 1] > 0.0).any())]),
+            leaves=np.array([CALM * self._slow * settings.substep]),
+        )
         self._elements = Elements.zeros(self._first_point)
         self._limits = LIMITS[settings.rigid_solver]
         self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits, self._slow)
@@ -156,14 +171,15 @@ class BodyEquations:
     def record_end(self, p: Program) -> None:
         """Record the end of a step."""
         self.log.record_end(p, self._frames)
+        p.require(self._warm_start, (self.counts.points, 0))
+        p.launch(write_warm_start, self._points, self._warm_start, count=(self.counts.points, 0))
 
     def warm_start(self) -> np.ndarray:
-        """Forces of the contact points for `set_warm_start`: both halves of each key, core point and force, (P, 8)."""
-        keys, cores, forces = self.contacts.warm_start()
-        rows = np.empty((len(keys), 8))
-        rows[:, 0], rows[:, 1] = keys >> HALF_BITS, keys & (HALF_KEY - 1)
-        rows[:, 2:5], rows[:, 5:] = cores, forces
-        return rows
+        """Forces of the contact points for `set_warm_start`: both halves of each key, core point and force, (P, 8).
+
+        As they were at the end of the last step; valid until the next one.
+        """
+        return self._warm_start.row[: self.counts.points[0]]
 
     def set_warm_start(self, warm_start: np.ndarray) -> None:
         """Set the forces of the contact points from `warm_start`."""
@@ -186,20 +202,24 @@ class BodyEquations:
 
     def record_points(self, p: Program) -> None:
         """Start the substep at the contact points."""
-        counts, points, h = self.counts, self._points, self._settings.substep
+        counts, points = self.counts, self._points
         p.copy((self.contacts.detection.points, 0), (counts.points, 0))
         p.serial(count_elements, counts, self.flags, self._first_point)
         p.require(self._work, (counts.points, 0))
         p.require(self._elements, (counts.elements, 0))
-        records = points, self._work, self._elements, self._frames, self.flags
-        scalars = self._first_point, *self._gravity, h, self._settings.depenetration_speed
-        p.launch(start_point, *records, *scalars, count=(counts.points, 0))
+        records = self.contacts.pairs, points, self._work, self._elements, self._frames, self.flags, self._terms
+        p.launch(start_points, *records, self.contacts.detection, self._first_point, count=self._pairs)
         self._record_clear(p)
 
     def _record_clear(self, p: Program) -> None:
-        """Clear the forces of all elements, whose frames stand at their prediction."""
-        joints, count = len(self.joints), (self.counts.elements, 0)
-        p.launch(clear_accumulated, self._elements, self._jacobian_rows, joints, count=count)
+        """Clear the forces of joints and Jacobian rows, whose frames stand at their prediction."""
+        records = self._elements, self._jacobian_rows
+        p.launch(clear_accumulated, *records, len(self.joints), count=self._first_point)
+
+    def record_continue(self, p: Program) -> None:
+        """Keep the forces of the last solution before another one in the same substep."""
+        records = self.contacts.pairs, self._work, self._elements, self._graph.components, self._graph.nodes
+        p.launch(continue_points, *records, self._first_point, count=self._pairs)
 
     def record_solve(self, p: Program) -> None:
         """Solve the positions. Where the bounce offsets are inconsistent, solve again without them."""
@@ -216,14 +236,14 @@ class BodyEquations:
         with p.when((flags.wrong, 0)):
             impacts.record_drop(p, self._first_point)
             self._record_clear(p)
+            p.launch(clear_applied, self._work, count=(self.counts.points, 0))
             self._record_positions(p)
 
     def _record_positions(self, p: Program) -> None:
         """Newton steps until the states of the contacts do not change."""
         points, work, elements, first = self._points, self._work, self._elements, self._first_point
         counts, flags, graph, components = self.counts, self.flags, self._graph, self._graph.components
-        every, each = (counts.points, 0), (counts.components, 0)
-        h = self._settings.substep
+        each, h = (counts.components, 0), self._settings.substep
         self.joints.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         self.tendons.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
         graph.record_arrange(p, elements)
@@ -238,10 +258,12 @@ class BodyEquations:
             limits = simple, self._limits.light, self._limits.small
             p.launch(choose_solver, *records, first, *limits, self._slow, count=each)
             if graph.may_sweep:
-                p.launch(mark_unloaded, components, elements, work, first, count=each)
+                p.launch(mark_unloaded, components, elements, points, first, count=each)
             p.copy(0, (flags.first_of_step, 0))
-            records = points, work, elements, self._frames, self._curved, components
-            p.launch(begin_point, *records, first, CALM * self._slow * h, count=every)
+            records = self.contacts.pairs, points, work, elements, self._frames, self._curved, components, self._terms
+            p.launch(begin_points, *records, first, count=self._pairs)
+            p.require(self._direct_pairs, self._pairs)
+            p.serial(list_direct_pairs, self.contacts.pairs, self._direct_pairs, self.contacts.detection, counts)
             if graph.may_sweep:
                 with p.when((flags.trying, 0)):
                     p.launch(store_trial, *self._node_records, count=(counts.nodes, 0))
@@ -264,8 +286,8 @@ class BodyEquations:
         points, work, elements, components = self._points, self._work, self._elements, self._graph.components
         each, first = (self.counts.components, 0), self._first_point
         p.launch(restore_trial, *self._node_records, count=(self.counts.nodes, 0))
-        records = points, work, elements, components, self._frames, self._curved
-        p.launch(measure_failed_point, *records, first, count=(self.counts.points, 0))
+        records = self.contacts.pairs, points, work, elements, components, self._frames, self._curved
+        p.launch(measure_failed_points, *records, first, count=self._pairs)
         p.launch(set_failed, components, UNSETTLED, count=each)
         self._record_evaluate_again(p)
         self.joints.record_evaluate_failed(p, elements, self._frames, components, self._settings.substep)
@@ -285,26 +307,24 @@ class BodyEquations:
         points, work, elements, jacobian_rows = self._points, self._work, self._elements, self._jacobian_rows
         frames, flags, first, h = self._frames, self.flags, self._first_point, self._settings.substep
         components, nodes, joints = self._graph.components, self._graph.nodes, len(self.joints)
-        every, each = (self.counts.points, 0), (self.counts.components, 0)
+        each = self.counts.components, 0
         self._direct.record_displacements(p, self.joints.values, h)
         p.launch(clear_marks, components, count=each)
-        p.launch(check_point, points, work, elements, components, frames, first, count=every)
-        lines = components, nodes, elements, jacobian_rows, frames, self.solver_frames
+        records = self._direct_pairs, self.contacts.pairs, points, work, elements, components, nodes
+        p.launch(check_points, *records, frames, first, count=(self.counts.direct_pairs, 0))
+        lines = components, nodes, elements, jacobian_rows, work, frames, self.solver_frames
         p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
         p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
         self._direct.record_step(p)
-        p.launch(classify_point, points, work, elements, components, frames, first, count=every)
         p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded or self.tendons.bounded else 0)
         p.launch(check_step, components, flags, joints + len(self.tendons), count=each)
-        with p.when((flags.exceeding, 0)):
-            p.launch(renew_limits, points, work, elements, components, first, count=every)
         if joints or len(self.tendons):
             with p.when((flags.reconsidering, 0)):
                 p.launch(accumulate, elements, jacobian_rows, components, joints, count=first)
                 self._record_evaluate_again(p)
         p.launch(conclude_component, components, self.counts, flags, count=each)
-        with p.when((flags.renewed, 0)):
-            p.launch(renew_point, points, work, elements, components, first, count=every)
+        with p.when((flags.unsettled, 0)):
+            p.launch(advance_points, *records, first, count=(self.counts.direct_pairs, 0))
 
     def record_return_moments(self, p: Program) -> None:
         """Leave to the angular momenta of the next substep what the solution of the joints took."""
@@ -314,8 +334,8 @@ class BodyEquations:
     def record_finish(self, p: Program) -> None:
         """Store the forces at the end of a substep, for the next one."""
         points, work, elements, components = self._points, self._work, self._elements, self._graph.components
-        every, h = (self.counts.points, 0), self._settings.substep
-        p.launch(store_force, points, work, elements, components, self._frames, self._first_point, count=every)
+        h, records = self._settings.substep, (self.contacts.pairs, points, work, elements, components)
+        p.launch(store_points, *records, self._graph.nodes, self._frames, self._first_point, count=self._pairs)
         self.log.record_add(p, self._frames, h)
         if self._graph.may_sweep:
             self._sweeps.record_finish(p)

@@ -28,8 +28,9 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.systems.rigid.bounce import CAME
-from shinari.systems.rigid.components import Components, Nodes
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.components import SOLVED, Components, Nodes
+from shinari.systems.rigid.contact.pairs import Points
+from shinari.systems.rigid.direct import relative_displacement
 from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import is_free, momentum_of, velocities_after
@@ -147,12 +148,20 @@ def check_gain(
 
 
 @kernel(fastmath=STEADY)
-def mark_missed(p, work: PointWork, elements: Elements, components: Components, flags: Flags, first_point: np.int64):
+def mark_missed(
+    p, points: Points, work: PointWork, elements: Elements, components: Components, nodes: Nodes, flags: Flags,
+    first_point: np.int64
+):  # fmt: skip
     """Mark the component of a bouncing point that misses its target gap."""
-    component = elements.component[first_point + p]
-    bounce_offset = work.bounce_offset[p]
-    if component >= 0 and work.status[p] != APART and bounce_offset > 0.0 and work.gap[p] < -MISSED * bounce_offset:
-        components.wrong[component], flags.wrong[0] = 1, 1
+    e = first_point + p
+    component, bounce_offset, gap = elements.component[e], work.bounce_offset[p], work.gap[p]
+    if component >= 0 and work.status[p] != APART and bounce_offset > 0.0:
+        if components.direct[component] != 0 and components.solution[component] == SOLVED:
+            # the last step, a full one, has left the gap as it was
+            d = relative_displacement(e, elements, nodes.vector)
+            gap += dot(points.normal[p], (d[0], d[1], d[2]))
+        if gap < -MISSED * bounce_offset:
+            components.wrong[component], flags.wrong[0] = 1, 1
 
 
 @kernel

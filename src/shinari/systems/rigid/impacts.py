@@ -14,7 +14,7 @@ from shinari.systems.rigid.bounce import (
     release_pulling_point,
     write_bounce,
 )
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
@@ -72,7 +72,8 @@ class BodyImpacts:
         self._record_limits(p, joints, first_tendon, first_point)
         p.launch(predict_final_velocities, frames, solver_frames, self._h, count=len(frames))
         p.launch(check_gain, components, nodes, frames, solver_frames, flags, *self._kick, count=self._each, grain=16)
-        p.launch(mark_missed, self._work, self._elements, components, flags, first_point, count=self._all)
+        records = self._points, self._work, self._elements, components, nodes, flags
+        p.launch(mark_missed, *records, first_point, count=self._all)
 
     def record_drop(self, p: Program, first_point: int) -> None:
         """Restore the values before the solution, and drop the bounce offsets of inconsistent components."""

@@ -7,17 +7,17 @@ state along it; else the zero of the slope along the step is found.
 
 import numpy as np
 
-from shinari.collision.law import COMPLIANCE, SLIDING, regularised_force, regularised_stiffness
+from shinari.collision.law import COMPLIANCE, regularised_force, regularised_stiffness
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.systems.rigid.components import SOLVED, Components, Nodes
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
+from shinari.systems.rigid.direct import relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import momentum_of, vector
-from shinari.systems.rigid.points import exceeds_rounding
 
 ENOUGH = 0.05
 MOST_TRIES = 12
@@ -26,40 +26,21 @@ ROUNDING = 1e-10
 
 
 @steady
-def force_after(p, e, t, points, work, elements):
-    """State of a point after a part t of its displacement, its force along the displacement, and its friction."""
-    n, d, k = points.normal[p], vector(elements.displacement, e), work.stiffness[p]
+def force_after(p, e, t, softness, points, work, elements):
+    """Force of a point along its displacement, after a part t of it."""
+    n, d, k = points.normal[p], vector(elements.displacement, e), softness * work.stiffness[p]
     along = dot(n, d)
     slip = add(work.slip[p], scale(sub(d, scale(n, along)), t))
     stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
     limit = work.friction_coefficient[p] * work.limit[p]
-    status, normal, hold, _ = regularised_force(
-        work.gap[p] + t * along, slip, n, k, stiffness, work.last_force[p], limit
-    )
-    return status, normal * along + dot(hold, d), hold
+    _, normal, hold, _ = regularised_force(work.gap[p] + t * along, slip, n, k, stiffness, points.force[p], limit)
+    return normal * along + dot(hold, d)
 
 
 @kernel
 def clear_marks(c, components: Components):
     """Clear what points mark in a Newton step."""
     components.crossing[c] = components.exceeding[c] = 0
-
-
-@kernel(fastmath=STEADY)
-def check_point(
-    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
-    first_point: np.int64
-):  # fmt: skip
-    """Mark the component when the full step changes the state of a point, or reverses its friction."""
-    e = first_point + p
-    component = elements.component[e]
-    if component < 0 or components.solution[component] == SOLVED:
-        return
-    then, _, hold = force_after(p, e, 1.0, points, work, elements)
-    back = then == SLIDING and work.status[p] == SLIDING and dot(hold, work.sliding_direction[p]) < 0.0
-    gap = work.gap[p] + dot(points.normal[p], vector(elements.displacement, e))
-    if (then != work.status[p] and exceeds_rounding(p, gap, points, frames)) or back:
-        components.crossing[component] = 1
 
 
 @steady
@@ -97,26 +78,35 @@ def slope_at_ends(
     nodes: Nodes,
     elements: Elements,
     jacobian_rows: JacobianRows,
+    work: PointWork,
     frames: Frames,
     solver_frames: SolverFrames,
     joints: np.int64,
     h: np.float64,
 ):
-    """Slope of the energy along the step without the points, where a point changes its state: at its start and end."""
+    """Slope of the energy along the step, where a point changes its state: at its start and end.
+
+    The forces of the points are known at both. Their displacements are written for the search that follows.
+    """
     components.part[c] = 1.0
     if components.solution[c] == SOLVED or components.crossing[c] == 0:
         return
     start, rise = slope_of_bodies(c, components, nodes, frames, solver_frames, h)
+    begin, end, first_point = 0.0, 0.0, joints + len(jacobian_rows)
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         if e < joints:
-            begin, growth = slope_of_joint(e, elements)
-            start, rise = start + begin, rise + growth
-        elif e < joints + len(jacobian_rows):
+            own, growth = slope_of_joint(e, elements)
+            start, rise = start + own, rise + growth
+        elif e < first_point:
             m = jacobian_rows.displacement[e - joints]
             start -= jacobian_rows.force[e - joints] * m
             rise += jacobian_rows.stiffness[e - joints] * m * m
-    components.slope[c] = start, rise
+        else:
+            elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
+            d = vector(elements.displacement, e)
+            begin, end = begin + dot(vector(elements.force, e), d), end + dot(work.force[e - first_point], d)
+    components.slope[c], components.slope_at_ends[c] = (start, rise), (start - begin, start + rise - end)
 
 
 @steady
@@ -127,7 +117,7 @@ def slope_at(t, c, components, elements, points, work, first_point):
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         if e >= first_point:
-            slope -= force_after(e - first_point, e, t, points, work, elements)[1]
+            slope -= force_after(e - first_point, e, t, components.softness[c], points, work, elements)
     return slope
 
 
@@ -138,31 +128,26 @@ def find_step_length(
     """Find the part of the step to take where a point changes its state: where the slope of the energy is zero."""
     if components.solution[c] == SOLVED or components.crossing[c] == 0:
         return
-    # the slope is evaluated at the start, at the end, and then between
-    low, high, below, above, close, t = 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
-    for attempt in range(MOST_TRIES + 2):
+    low, high = 0.0, 1.0
+    below, above = components.slope_at_ends[c]
+    close = ENOUGH * abs(below)
+    if abs(below) <= ROUNDING * components.slope[c, 1]:
+        return
+    if below > 0.0:
+        components.part[c] = 0.0
+        return
+    if above <= close:
+        return
+    t = 1.0
+    for attempt in range(MOST_TRIES):
+        # between the secant and the middle: one side of the slope is often flat
+        t = low - below * (high - low) / (above - below) if attempt % 2 == 0 else 0.5 * (low + high)
+        t = min(max(t, low + EDGE * (high - low)), high - EDGE * (high - low))
         slope = slope_at(t, c, components, elements, points, work, first_point)
-        if attempt == 0:
-            below, close = slope, ENOUGH * abs(slope)
-            if abs(below) <= ROUNDING * components.slope[c, 1]:
-                t = 1.0
-                break
-            if below > 0.0:
-                break
-            t = 1.0
-            continue
-        if attempt == 1:
-            above = slope
-            if above <= close:
-                break
-        elif abs(slope) <= close:
+        if abs(slope) <= close:
             break
-        elif slope > 0.0:
+        if slope > 0.0:
             high, above = t, slope
         else:
             low, below = t, slope
-        if attempt <= MOST_TRIES:
-            # between the secant and the middle: one side of the slope is often flat
-            t = low - below * (high - low) / (above - below) if attempt % 2 == 1 else 0.5 * (low + high)
-            t = min(max(t, low + EDGE * (high - low)), high - EDGE * (high - low))
     components.part[c] = t

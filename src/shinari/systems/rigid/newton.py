@@ -10,6 +10,7 @@ from shinari.systems.rigid.components import (
     PENDING,
     RENEWED,
     SOLVED,
+    UNLOADED,
     UNSETTLED,
     Components,
     Nodes,
@@ -17,10 +18,10 @@ from shinari.systems.rigid.components import (
     may_be_direct,
     motion_of,
 )
+from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.elements import (
     Elements,
     JacobianRows,
-    PointWork,
     accumulate_force,
     accumulate_moment,
     accumulate_row_step,
@@ -82,16 +83,20 @@ def mark_figure(c, components: Components, elements: Elements, members: TreeMemb
 
 
 @kernel
-def mark_unloaded(c, components: Components, elements: Elements, work: PointWork, first_point: np.int64):
-    """Decide whether a component that rests has just begun to: no point has had a force in the last substep."""
+def mark_unloaded(c, components: Components, elements: Elements, points: Points, first_point: np.int64):
+    """Decide whether a component that rests has just begun to: no point has had a force in the last substep.
+
+    Its points are then as soft as they are over many substeps, in each of which a part of their overlap recovers: the
+    heap is at once where it would come to rest.
+    """
     components.unloaded[c] = 0
     if components.calm[c] == 0 or components.resting[c] == 0:
         return
     for s in range(components.element[c], components.element[c + 1]):
-        f = work.last_force[elements.order[s] - first_point]
+        f = points.force[elements.order[s] - first_point]
         if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:
             return
-    components.unloaded[c] = 1
+    components.unloaded[c], components.softness[c] = 1, UNLOADED
 
 
 @kernel
@@ -134,7 +139,7 @@ def choose_solver(
     start, end = components.element[c], components.element[c + 1]
     resting = motion.calm and start < end and elements.order[start] >= first_point
     components.resting[c], components.stays[c] = 1 if resting else 0, 1 if resting and not motion.uneven else 0
-    components.direct[c], components.calm[c] = 1 if direct else 0, 1 if calm else 0
+    components.direct[c], components.calm[c], components.softness[c] = 1 if direct else 0, 1 if calm else 0, 1.0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and (swept or motion.large)) else 0
     components.tries[c] = MOST_STEPS if calm and motion.large else TRIES
@@ -155,8 +160,8 @@ def conclude_step(_, counts: Counts, flags: Flags, bounded: np.int64):
     """Count the Newton step, and clear the decisions about the next one."""
     counts.renewals[0] += flags.renewed[0]
     counts.steps[0] += 1
-    flags.renewing[0], flags.exceeding[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0, 0
-    flags.reconsidering[0], flags.renewed[0], flags.done[0] = bounded, 0, 1
+    flags.renewing[0] = 1 if counts.renewals[0] < MOST_RENEWALS else 0
+    flags.reconsidering[0], flags.renewed[0], flags.done[0], flags.unsettled[0] = bounded, 0, 1, 0
 
 
 @kernel(fastmath=STEADY)
@@ -184,7 +189,7 @@ def check_step(c, components: Components, flags: Flags, joints: np.int64):
         ):
             components.solution[c] = UNSETTLED
         if components.solution[c] == PENDING and components.exceeding[c] != 0 and flags.renewing[0] != 0:
-            components.solution[c], flags.exceeding[0] = RENEWED, 1
+            components.solution[c] = RENEWED
         if components.solution[c] >= UNSETTLED:
             flags.reconsidering[0] = 1
 
@@ -193,7 +198,7 @@ def check_step(c, components: Components, flags: Flags, joints: np.int64):
 def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     """A pending component is solved. An unsettled one becomes pending for the next Newton step.
 
-    Points are classified again where friction was renewed. A trial that has taken all its steps has failed.
+    Its points are then classified again. A trial that has taken all its steps has failed.
     """
     state = components.solution[c]
     if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= components.tries[c]:
@@ -203,7 +208,7 @@ def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     components.renewed[c] = 1 if state == RENEWED else 0
     components.solution[c] = PENDING if state >= UNSETTLED else SOLVED
     if state >= UNSETTLED:
-        flags.done[0] = 0
+        flags.done[0], flags.unsettled[0] = 0, 1
     if state == RENEWED:
         flags.renewed[0] = 1
 

@@ -16,6 +16,7 @@ sliding, that of the last substep is right at once.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,9 @@ from shinari.collision.law import (
     RESTITUTION,
     ROLLING,
     SLIDING,
+    SLIDING_FRICTION,
     SLOW_SUBSTEPS,
+    STATIC_FRICTION,
     STICKING,
     TORSION,
     bounce_distance,
@@ -38,32 +41,29 @@ from shinari.collision.law import (
     regularised_stiffness,
     tangential,
 )
-from shinari.compute import kernel
+from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import rotate, rotate_back
+from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
-from shinari.systems.rigid.components import RENEWED, SOLVED, UNSETTLED, Components, has_failed
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.components import UNLOADED, Components, has_failed
+from shinari.systems.rigid.contact.margins import Detection
+from shinari.systems.rigid.contact.pairs import Pairs, Points
 from shinari.systems.rigid.elements import (
     POINT_STIFFNESS,
     Curved,
     Elements,
     PointWork,
-    accumulate_force,
-    accumulate_moment,
 )
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
 
-# Relative tolerance of the limits of friction.
-CLOSE = 1e-2
-# Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
-STRAIGHT = 0.9999
-# Spacing of numbers, relative to them.
-SPACING = 2.0**-52
+# A key in two halves, each of which a float64 holds exactly.
+HALF_BITS = 32
+HALF_KEY = 1 << HALF_BITS
+NONE = (0.0, 0.0, 0.0)
 
 
 @steady
@@ -91,242 +91,269 @@ def count_elements(_, counts: Counts, flags: Flags, first_point: np.int64):
     flags.has_bounce_offset[0], flags.may_bounce[0] = 0, 0
 
 
-@steady
-def surface_points(p, points, frames):
-    """Arms of both surfaces at a point from the origins of its frames, and its gap."""
-    a, b = points.frames[p]
-    n, radius = points.normal[p], points.radius[p]
-    core_a, core_b = halves(points.core[p])
-    ca, cb = rotate(frames.q[a], core_a), rotate(frames.q[b], core_b)
-    separation = sub(add(frames.x[a], ca), add(frames.x[b], cb))
-    gap = dot(n, separation) - radius[0] - radius[1]
-    return sub(ca, scale(n, radius[0])), add(cb, scale(n, radius[1])), gap
+class Terms(Record):
+    """One row: what all contact points share."""
+
+    gravity = Field(np.float64, 3, unit="m/s^2")
+    h = Field(np.float64, unit="s", doc="substep")
+    resists = Field(np.int64, doc="whether a surface has rolling or torsional friction")
+    escape = Field(np.float64, unit="m/s", doc="depenetration speed")
+    leaves = Field(
+        np.float64, unit="m", doc="most by which the overlap of a point in a resting heap leaves in a substep"
+    )
+
+
+class WarmStart(Record):
+    """What lasts of the contact points from step to step, P rows and room for more."""
+
+    row = Field(np.float64, 8, doc="both halves of the key; core point of a [m]; force [N]")
+
+
+class Bodies(NamedTuple):
+    """Both frames of a pair at the start of a substep, as the points of the pair need them.
+
+    Attributes:
+        a: Frame of a.
+        b: Frame of b.
+        turn: Rotation matrix of a, by rows.
+        apart: Origin of a less that of b [m].
+    """
+
+    a: int
+    b: int
+    turn: tuple
+    apart: tuple
+
+
+class Shift(NamedTuple):
+    """Motion of a frame since the start of the substep.
+
+    Attributes:
+        displacement: Of its origin [m].
+        w: Real part of the unit quaternion of its rotation.
+        axis: The others.
+        rolls: Whether its side is round without a core.
+        turns: Whether the rotations of the pair count.
+        rotation: Its rotation vector if they do [rad].
+    """
+
+    displacement: tuple
+    w: float
+    axis: tuple
+    rolls: bool
+    turns: bool
+    rotation: tuple
 
 
 @kernel(fastmath=STEADY)
-def start_point(
-    p, points: Points, work: PointWork, elements: Elements, frames: Frames, flags: Flags, first_point: np.int64,
-    gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64, escape: np.float64
+def start_points(
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, flags: Flags,
+    terms: Terms, detection: Detection, first_point: np.int64
 ):  # fmt: skip
-    """Begin a substep at its start pose: frames and arms of the element, target gap; (gx, gy, gz) is gravity.
+    """Begin a substep at its start pose for the points of a pair: frames and arms of the elements, target gaps.
 
     The arms stay: opposite forces at one point of the start have no total moment.
     """
-    a, b = points.frames[p]
-    n, law, last = points.normal[p], points.law[p], points.force[p]
-    ra, rb, gap = surface_points(p, points, frames)
-    elements.frames[first_point + p] = a, b
-    elements.arms[first_point + p] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
-    weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
-    work.stiffness[p] = POINT_STIFFNESS / (h * h * weight) if weight > 0.0 else 0.0
-    relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
-    speed = dot(n, relative_velocity)
-    across = tangential(relative_velocity, n)
-    work.friction_coefficient[p] = friction_coefficient(across, law)
+    if pairs.rows[k] == 0:
+        return
+    first, rebuilt = pairs.start[k], detection.rebuild_table[0] != 0
+    a, b = points.frames[first]
+    bodies = Bodies(a, b, rotation_rows(frames.q[a]), sub(frames.x[a], frames.x[b]))
+    law = points.law[first]
+    for p in range(first, first + pairs.rows[k]):
+        if rebuilt:
+            elements.frames[first_point + p] = a, b
+            if terms.resists[0] != 0:
+                # a point without moments leaves them as they are
+                clear_point(first_point + p, elements)
+        start_point(p, first_point + p, bodies, law, points, work, elements, frames, flags, terms, rebuilt)
+
+
+@steady
+def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms, rebuilt):
+    """Begin a substep at its start pose for a point."""
+    h = terms.h[0]
+    a, b = bodies.a, bodies.b
+    n, last, radius, gap = points.normal[p], points.force[p], points.radius[p], points.gap[p]
+    m0, m1, m2 = bodies.turn
+    core = points.core[p]
+    ra = sub((dot(m0, core), dot(m1, core), dot(m2, core)), scale(n, radius[0]))
+    rb = sub(add(ra, bodies.apart), scale(n, gap))
+    elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
+    if rebuilt:
+        # while no pair changes its points, their stiffnesses are those of the last rebuild, within the step
+        weight = pair_inverse_mass(a, b, ra, rb, n, frames.inverse_mass, frames.inverse_inertia)
+        work.stiffness[p] = POINT_STIFFNESS / (h * h * weight) if weight > 0.0 else 0.0
+        work.friction_coefficient[p] = law[SLIDING_FRICTION]
+    speed = 0.0
+    if law[SLIDING_FRICTION] != law[STATIC_FRICTION] or law[RESTITUTION] > 0.0:
+        relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
+        speed = dot(n, relative_velocity)
+        work.friction_coefficient[p] = friction_coefficient(tangential(relative_velocity, n), law)
     work.limit[p] = max(dot(n, last), 0.0)
     target = 0.0
     if law[COMPLIANCE] == 0.0 and gap < 0.0:
-        target = gap + recovery(-RECOVERY * gap, escape * h)
+        target = gap + recovery(-RECOVERY * gap, terms.escape[0] * h)
     approach, bounce_offset, rebound = 0.0, 0.0, 0.0
-    if law[RESTITUTION] > 0.0 and speed < -SLOW_SUBSTEPS * h * norm((gx, gy, gz)):
+    # a point without restitution keeps the zeros with which it began
+    bounces = law[RESTITUTION] > 0.0 or rebuilt
+    if law[RESTITUTION] > 0.0 and speed < -SLOW_SUBSTEPS * h * norm(terms.gravity[0]):
         # the velocity at the end of the prediction: with it a perfect bounce returns along the path of the approach
         fall = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
-        pull = fall * dot(n, (gx, gy, gz))
+        pull = fall * dot(n, terms.gravity[0])
         approach = speed + pull
         bounce_offset = bounce_distance(law[RESTITUTION], approach, gap, h)
         rebound = rebound_within(law[RESTITUTION], approach, gap, pull, h)
         flags.may_bounce[0] = 1
         if bounce_offset != 0.0:
             flags.has_bounce_offset[0] = 1
-    work.start_gap[p], work.force[p], work.rebound[p] = gap, last, rebound
-    work.approach[p], work.bounce_offset[p], work.target_gap[p], work.last_force[p] = (
-        approach,
-        bounce_offset,
-        target + bounce_offset,
-        last,
-    )
+    work.target_gap[p], work.applied[p] = target + bounce_offset, (0.0, 0.0, 0.0)
+    if bounces:
+        work.approach[p], work.bounce_offset[p], work.rebound[p] = approach, bounce_offset, rebound
 
 
 @kernel(fastmath=STEADY)
-def measure_failed_point(
-    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames, curved: Curved,
-    first_point: np.int64
+def measure_failed_points(
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
+    curved: Curved, first_point: np.int64
 ):  # fmt: skip
-    """Measure a point of a component whose trial has failed."""
-    if has_failed(elements.component[first_point + p], components):
-        measure(p, points, work, elements, frames, curved, first_point)
+    """Measure the points of a pair of a component whose trial has failed."""
+    first = pairs.start[k]
+    if pairs.rows[k] > 0 and has_failed(elements.component[first_point + first], components):
+        one, other = shifts_of(first, points, frames, curved)
+        for p in range(first, first + pairs.rows[k]):
+            measure(p, one, other, points, work, elements, first_point)
 
 
 @steady
-def measure(p, points, work, elements, frames, curved, first_point):
-    """Measure gap and slip of a point."""
-    a, b = points.frames[p]
+def shifts_of(first, points, frames, curved):
+    """Motions of both frames of a pair since the start of the substep; `first` is the first point of the pair."""
+    a, b = points.frames[first]
+    rolls_a = curved.curved[points.collision_shapes[first, 0]]
+    rolls_b = curved.curved[points.collision_shapes[first, 1]]
+    turns = rolls_a or rolls_b or resists_rotation(points.law[first])
+    return shift_of(a, rolls_a, turns, frames), shift_of(b, rolls_b, turns, frames)
+
+
+@steady
+def shift_of(i, rolls, turns, frames):
+    """Motion of a frame since the start of the substep."""
+    w, x, y, z = multiply(frames.q[i], conjugate(frames.q0[i]))
+    rotation = rotation_vector_between(frames.q0[i], frames.q[i]) if turns else (0.0, 0.0, 0.0)
+    return Shift(sub(frames.x[i], frames.x0[i]), w, (x, y, z), rolls, turns, rotation)
+
+
+@steady
+def turned_arm(shift, r):
+    """What a rotation changes of an arm."""
+    across = cross(shift.axis, r)
+    return scale(add(scale(across, shift.w), cross(shift.axis, across)), 2.0)
+
+
+@steady
+def measure(p, one, other, points, work, elements, first_point):
+    """Measure gap and slip of a point.
+
+    Both follow from the displacements of the surfaces; a core point behind a radius stays at that distance along n.
+    """
     n, radius = points.normal[p], points.radius[p]
-    qa, qb, qa0, qb0 = frames.q[a], frames.q[b], frames.q0[a], frames.q0[b]
-    ra, rb, gap = surface_points(p, points, frames)
-    gap -= work.target_gap[p]
-    old_a, old_b = halves(elements.arms[first_point + p])
-    # the same material points after the rotation
-    new_a = ra if radius[0] == 0.0 else rotate(qa, rotate_back(qa0, old_a))
-    new_b = rb if radius[1] == 0.0 else rotate(qb, rotate_back(qb0, old_b))
-    slip_a = add(sub(frames.x[a], frames.x0[a]), sub(new_a, old_a))
-    slip_b = add(sub(frames.x[b], frames.x0[b]), sub(new_b, old_b))
-    slip = sub(slip_a, slip_b)
+    ra, rb = halves(elements.arms[first_point + p])
+    moved_a, moved_b = turned_arm(one, ra), turned_arm(other, rb)
+    slip = sub(add(one.displacement, moved_a), add(other.displacement, moved_b))
+    gap = points.gap[p] - work.target_gap[p] + dot(n, slip)
+    if radius[0] != 0.0:
+        gap += radius[0] * dot(n, turned_arm(one, n))
+    if radius[1] != 0.0:
+        gap += radius[1] * dot(n, turned_arm(other, n))
     work.slip[p] = tangential(slip, n)
-    rolls_a, rolls_b = curved.curved[points.collision_shapes[p, 0]], curved.curved[points.collision_shapes[p, 1]]
-    if rolls_a or rolls_b or resists_rotation(p, points):
-        rotation_a, rotation_b = rotation_vector_between(qa0, qa), rotation_vector_between(qb0, qb)
+    if one.turns:
         # a round side without a core rolls under its contact point, which stays in place
-        if rolls_a:
-            gap += dot(n, sub(add(old_a, cross(rotation_a, old_a)), ra))
-        if rolls_b:
-            gap -= dot(n, sub(add(old_b, cross(rotation_b, old_b)), rb))
-        work.rotation[p] = sub(rotation_a, rotation_b)
+        if one.rolls:
+            gap += dot(n, sub(cross(one.rotation, ra), turned_arm(one, add(ra, scale(n, radius[0])))))
+        if other.rolls:
+            gap -= dot(n, sub(cross(other.rotation, rb), turned_arm(other, sub(rb, scale(n, radius[1])))))
+        work.rotation[p] = sub(one.rotation, other.rotation)
     work.gap[p], work.status[p] = gap, APART
 
 
 @steady
-def resists_rotation(p, points):
+def resists_rotation(law):
     """Whether a point has moments against rolling or spinning."""
-    return points.law[p, ROLLING] > 0.0 or points.law[p, TORSION] > 0.0
-
-
-@steady
-def is_frozen(p, points, frames):
-    """Whether neither frame of a point is active: its force is that with which they fell asleep."""
-    a, b = points.frames[p]
-    return not (frames.active[a] or frames.active[b])
+    return law[ROLLING] > 0.0 or law[TORSION] > 0.0
 
 
 @kernel(fastmath=STEADY)
-def begin_point(
-    p, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved, components: Components,
-    first_point: np.int64, most: np.float64
+def begin_points(
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved,
+    components: Components, terms: Terms, first_point: np.int64
 ):  # fmt: skip
-    """Measure gap and slip at the predicted pose, and classify a point for the first time in a solution.
+    """Measure gaps and slips of a pair at the predicted pose, and classify its points for the first time in a solution.
 
-    Force and stiffness are written; sweeps need neither.
+    Forces and stiffnesses are written; sweeps need neither.
     The overlap of a point in a resting heap leaves by at most a small displacement, so that the heap rests on.
     """
-    e = first_point + p
-    component = elements.component[e]
-    measure(p, points, work, elements, frames, curved, first_point)
-    if is_frozen(p, points, frames):
-        clear_point(e, elements)
+    pairs.direct[k] = False
+    if pairs.rows[k] == 0:
         return
-    if component >= 0 and components.direct[component] == 0:
-        return
-    start, leaves = work.start_gap[p], work.target_gap[p] - work.start_gap[p]
-    calm = component >= 0 and components.calm[component] != 0 and start < 0.0 and work.bounce_offset[p] == 0.0
-    if calm and leaves > most:
-        work.gap[p] += leaves - most
-        work.target_gap[p] -= leaves - most
-    if component >= 0 and components.unloaded[component] != 0:
-        expect_load(p, e, start <= most, points, work, elements)
-    else:
-        classify_point_contact(p, e, points, work, elements)
+    first = pairs.start[k]
+    a, b = points.frames[first]
+    component, frozen = elements.component[first_point + first], not (frames.active[a] or frames.active[b])
+    calm = component >= 0 and components.calm[component] != 0
+    swept = component >= 0 and components.direct[component] == 0
+    pairs.direct[k] = component >= 0 and not swept
+    one, other = shifts_of(first, points, frames, curved)
+    most, law = terms.leaves[0], points.law[first]
+    for p in range(first, first + pairs.rows[k]):
+        measure(p, one, other, points, work, elements, first_point)
+        if frozen:
+            work.force[p] = points.force[p]
+            clear_point(first_point + p, elements)
+        elif not swept:
+            start, leaves = points.gap[p], work.target_gap[p] - points.gap[p]
+            if calm and start < 0.0 and work.bounce_offset[p] == 0.0 and leaves > most:
+                work.gap[p] += leaves - most
+                work.target_gap[p] -= leaves - most
+            if component >= 0 and components.unloaded[component] != 0:
+                expect_load(p, first_point + p, law, start <= most, points, work, elements)
+                continue
+            force = classify_point_contact(p, first_point + p, law, 1.0, points, work, elements)
+            if component < 0:
+                work.force[p] = force
 
 
 @steady
-def expect_load(p, e, touches, points, work, elements):
+def expect_load(p, e, law, touches, points, work, elements):
     """Classify a point of a heap that begins to rest: it does not slide, and what touches is loaded.
 
     The prediction, in which all bodies fall as one, loads only the lowest: a Newton step would find one layer more.
-    Points are as soft as they are over many substeps, in each of which a part of their overlap recovers. So the heap is
-    at once where it would come to rest.
     """
     work.limit[p] = np.inf
-    work.stiffness[p] *= RECOVERY
-    classify_point_contact(p, e, points, work, elements)
+    force = classify_point_contact(p, e, law, UNLOADED, points, work, elements)
     if touches and work.status[p] == APART:
-        k, none = work.stiffness[p], (0.0, 0.0, 0.0)
+        k = UNLOADED * work.stiffness[p]
         work.status[p] = STICKING
-        stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
-        write_point(e, points.normal[p], stiffness, GRIP * k, none, none, elements)
-
-
-@kernel(fastmath=STEADY)
-def renew_point(p, points: Points, work: PointWork, elements: Elements, components: Components, first_point: np.int64):
-    """Classify a point again where limits of friction were renewed."""
-    component = elements.component[first_point + p]
-    if component >= 0 and components.renewed[component] != 0:
-        classify_point_contact(p, first_point + p, points, work, elements)
-
-
-@kernel(fastmath=STEADY)
-def classify_point(
-    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
-    first_point: np.int64
-):  # fmt: skip
-    """Advance a point by the solved displacement and classify it; mark its component when its state has changed."""
-    e = first_point + p
-    component = elements.component[e]
-    if component < 0 or components.solution[component] == SOLVED:
-        return
-    old, direction = work.status[p], work.sliding_direction[p]
-    accumulate_force(e, elements, components.part[component])
-    if resists_rotation(p, points):
-        accumulate_moment(e, elements, components.part[component])
-    advance_point(p, e, points, work, elements)
-    classify_point_contact(p, e, points, work, elements)
-    if exceeds_limit(p, points, work):
-        components.exceeding[component] = 1
-    rubs = work.friction_coefficient[p] * work.limit[p] > 0.0
-    bent = rubs and work.status[p] == SLIDING and dot(direction, work.sliding_direction[p]) < STRAIGHT
-    if (work.status[p] != old and exceeds_rounding(p, work.gap[p], points, frames)) or bent:
-        components.solution[component] = UNSETTLED
+        write_point(e, points.normal[p], regularised_stiffness(k, law[COMPLIANCE]), GRIP * k, NONE, force, elements)
 
 
 @steady
-def exceeds_rounding(p, gap, points, frames):
-    """Whether a gap is more than the rounding of the positions, by which points of a high heap come and go for ever."""
-    a, b = points.frames[p]
-    x, y = frames.x[a], frames.x[b]
-    return abs(gap) > SPACING * (abs(x[0]) + abs(x[1]) + abs(x[2]) + abs(y[0]) + abs(y[1]) + abs(y[2]))
-
-
-@steady
-def exceeds_limit(p, points, work):
-    """Whether the limit of friction of a point is not that of its normal force."""
-    coefficient = work.friction_coefficient[p]
-    if work.status[p] == APART or coefficient == 0.0:
-        return False
-    n, f = points.normal[p], work.force[p]
-    normal = dot(n, f)
-    across, most = sub(f, scale(n, normal)), coefficient * normal * (1.0 + CLOSE)
-    slides = work.status[p] == SLIDING and abs(normal - work.limit[p]) > CLOSE * normal
-    return slides or dot(across, across) > most * most
-
-
-@steady
-def advance_point(p, e, points, work, elements):
-    """Advance gap, slip and rotation of a point by the displacement of its element."""
-    n = points.normal[p]
-    d, phi = halves(elements.displacement[e])
-    along = dot(n, d)
-    work.gap[p] += along
-    work.slip[p] = add(work.slip[p], sub(d, scale(n, along)))
-    work.rotation[p] = add(work.rotation[p], phi)
-
-
-@steady
-def classify_point_contact(p, e, points, work, elements):
-    """Classify a point, and write its force and stiffness."""
-    n, k = points.normal[p], work.stiffness[p]
-    stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
+def classify_point_contact(p, e, law, softness, points, work, elements):
+    """Classify a point, write its force and stiffness, and return its force."""
+    n, k = points.normal[p], softness * work.stiffness[p]
+    stiffness = regularised_stiffness(k, law[COMPLIANCE])
     most = work.friction_coefficient[p] * work.limit[p]
-    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, work.last_force[p], most)
+    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, points.force[p], most)
     total = add(scale(n, normal), hold)
-    work.status[p], work.force[p] = status, total
-    if status == APART:
-        clear_point(e, elements)
-        return
+    work.status[p] = status
     across, along = GRIP * k, (0.0, 0.0, 0.0)
     if status == SLIDING:
         across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
-    work.sliding_direction[p] = along
+        work.sliding_direction[p] = along
+    elif status == APART:
+        across, stiffness = 0.0, 0.0
     write_point(e, n, stiffness, across, along, total, elements)
-    resist(p, e, n, k, points, work, elements)
+    if resists_rotation(law):
+        resist(p, e, n, k if status != APART else 0.0, law, work, elements)
+    return total
 
 
 @steady
@@ -338,72 +365,46 @@ def clear_point(e, elements):
 
 @steady
 def write_point(e, n, stiff, across, along, total, elements):
-    """K = stiff n n^T + across (1 - n n^T - u u^T), u the direction of sliding or zero."""
-    elements.force[e] = total[0], total[1], total[2], 0.0, 0.0, 0.0
+    """K = stiff n n^T + across (1 - n n^T - u u^T), u the direction of sliding or zero; moments stay as they are."""
+    elements.force[e, 0], elements.force[e, 1], elements.force[e, 2] = total
     k = stiff - across
-    elements.stiffness[e] = (
-        across + k * n[0] * n[0] - across * along[0] * along[0],
-        across + k * n[1] * n[1] - across * along[1] * along[1],
-        across + k * n[2] * n[2] - across * along[2] * along[2],
-        k * n[1] * n[2] - across * along[1] * along[2],
-        k * n[2] * n[0] - across * along[2] * along[0],
-        k * n[0] * n[1] - across * along[0] * along[1],
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
-    )  # fmt: skip
+    x, y, z = n
+    u, v, w = along
+    elements.stiffness[e, 0] = across + k * x * x - across * u * u
+    elements.stiffness[e, 1] = across + k * y * y - across * v * v
+    elements.stiffness[e, 2] = across + k * z * z - across * w * w
+    elements.stiffness[e, 3] = k * y * z - across * v * w
+    elements.stiffness[e, 4] = k * z * x - across * w * u
+    elements.stiffness[e, 5] = k * x * y - across * u * v
 
 
 @steady
-def resist(p, e, n, k, points, work, elements):
-    """Add moments against rolling and against spinning about the normal, both bounded by the normal force."""
-    if resists_rotation(p, points):
-        rolling, torsional = points.law[p, ROLLING], points.law[p, TORSION]
-        rotation, bound = work.rotation[p], work.limit[p]
-        about = dot(n, rotation)
-        rolled = sub(rotation, scale(n, about))
-        size = math.sqrt(dot(rolled, rolled))
-        # a moment yields like the point does at an arm of its own bound
-        spin_k, roll_k = k * torsional * torsional, k * rolling * rolling
-        spin = -spin_k * about
-        most = torsional * bound
-        if abs(spin) > most:
-            spin, spin_k = math.copysign(most, spin), most / max(abs(about), 1e-300)
-        roll_most = rolling * bound
-        if roll_k * size > roll_most:
-            roll_k = roll_most / size
-        force, stiffness = elements.force[e], elements.stiffness[e]
-        moment = sub(scale(n, spin), scale(rolled, roll_k))
-        elements.force[e] = force[0], force[1], force[2], moment[0], moment[1], moment[2]
-        kept = stiffness[0], stiffness[1], stiffness[2], stiffness[3], stiffness[4], stiffness[5]
-        elements.stiffness[e] = *kept, *plus(isotropic(roll_k), outer(n, spin_k - roll_k))
+def resist(p, e, n, k, law, work, elements):
+    """Write the moments against rolling and against spinning about the normal, both bounded by the normal force."""
+    rolling, torsional = law[ROLLING], law[TORSION]
+    rotation, bound = work.rotation[p], work.limit[p]
+    about = dot(n, rotation)
+    rolled = sub(rotation, scale(n, about))
+    size = math.sqrt(dot(rolled, rolled))
+    # a moment yields like the point does at an arm of its own bound
+    spin_k, roll_k = k * torsional * torsional, k * rolling * rolling
+    spin = -spin_k * about
+    most = torsional * bound
+    if abs(spin) > most:
+        spin, spin_k = math.copysign(most, spin), most / max(abs(about), 1e-300)
+    roll_most = rolling * bound
+    if roll_k * size > roll_most:
+        roll_k = roll_most / size
+    moment = sub(scale(n, spin), scale(rolled, roll_k))
+    elements.force[e, 3], elements.force[e, 4], elements.force[e, 5] = moment
+    turning = plus(isotropic(roll_k), outer(n, spin_k - roll_k))
+    elements.stiffness[e, 6], elements.stiffness[e, 7], elements.stiffness[e, 8] = turning[0], turning[1], turning[2]
+    elements.stiffness[e, 9], elements.stiffness[e, 10], elements.stiffness[e, 11] = turning[3], turning[4], turning[5]
 
 
 @kernel
-def store_force(
-    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
-    first_point: np.int64
-):  # fmt: skip
-    """Store the force of a point for the next substep; 0 where its component is not solved.
-
-    The force of the substep is that which the Newton steps have applied: it balances the momentum, in a jam too, where
-    they end without a solution and the force of the last state is what is left of the gap, times a stiffness.
-    """
-    if is_frozen(p, points, frames):
-        return
-    component, force = elements.component[first_point + p], work.force[p]
-    if component < 0:
-        points.force[p] = force
-    elif components.direct[component] == 0:
-        points.force[p] = work.kept_force[p]
-    else:
-        points.force[p] = force if components.solution[component] == SOLVED else (0.0, 0.0, 0.0)
-        applied = elements.accumulated[first_point + p]
-        work.force[p] = applied[0], applied[1], applied[2]
-
-
-@kernel(fastmath=STEADY)
-def renew_limits(p, points: Points, work: PointWork, elements: Elements, components: Components,
-                first_point: np.int64):  # fmt: skip
-    """Renew the limits of friction of a marked component from the normal forces."""
-    component = elements.component[first_point + p]
-    if component >= 0 and components.solution[component] == RENEWED:
-        work.limit[p] = max(dot(points.normal[p], work.force[p]), 0.0)
+def write_warm_start(p, points: Points, warm_start: WarmStart):
+    """Write what lasts of a point."""
+    key, core, force = points.key[p], points.core[p], points.force[p]
+    halves_of_key = np.float64(key >> HALF_BITS), np.float64(key & (HALF_KEY - 1))
+    warm_start.row[p] = *halves_of_key, core[0], core[1], core[2], force[0], force[1], force[2]

@@ -14,13 +14,14 @@ import numpy as np
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import dot, sub
+from shinari.maths.vec3 import add, cross, dot, sub
 from shinari.systems.rigid.block import minus, row_dot, solve_lower, solve_upper, subtract_times, subtract_transposed
 from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes
 from shinari.systems.rigid.direct import (
     add_force_to,
     is_inactive,
     jacobian_row_displacement,
+    join,
     relative_displacement,
     row_of,
 )
@@ -105,42 +106,108 @@ def add_jacobian_row_force(e, b, f, elements, jacobian_rows, y):
 
 
 @steady
+def displacement_of(x, j):
+    """Displacement and rotation of node j; zero where the frame is immovable."""
+    if j < 0:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    g = x[j]
+    return (g[0], g[1], g[2]), (g[3], g[4], g[5])
+
+
+@steady
+def add_sum_to(y, i, j, f, on_a, on_b):
+    """Add the sum of forces between nodes i and j, and the sums of their moments on both."""
+    if i >= 0:
+        y[i] = minus(y[i], -1.0, join(f, on_a))
+    if j >= 0:
+        y[j] = minus(y[j], 1.0, join(f, on_b))
+
+
+@steady
+def points_times(s, end, elements, x, y):
+    """Add the product for the points from place s on that have the same nodes; returns the place after them.
+
+    What they share is read and written once.
+    """
+    first = elements.order[s]
+    i, j = elements.nodes[first, 0], elements.nodes[first, 1]
+    one, other = displacement_of(x, i), displacement_of(x, j)
+    turn = sub(one[1], other[1])
+    f = on_a = on_b = 0.0, 0.0, 0.0
+    while s < end:
+        e = elements.order[s]
+        if elements.nodes[e, 0] != i or elements.nodes[e, 1] != j:
+            break
+        s += 1
+        if is_inactive(elements.stiffness, e):
+            continue
+        arms = elements.arms[e]
+        ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
+        d = sub(add(one[0], cross(one[1], ra)), add(other[0], cross(other[1], rb)))
+        force = symmetric_row_times(elements.stiffness, e, 0, d)
+        f, on_a, on_b = add(f, force), add(on_a, cross(ra, force)), add(on_b, cross(rb, force))
+        if elements.stiffness[e, 6] + elements.stiffness[e, 7] + elements.stiffness[e, 8] > 0.0:
+            moment = symmetric_row_times(elements.stiffness, e, 6, turn)
+            on_a, on_b = add(on_a, moment), add(on_b, moment)
+    add_sum_to(y, i, j, f, on_a, on_b)
+    return s
+
+
+@steady
+def joint_times(e, elements, values, x, y):
+    """Add the product for a joint, with its geometric stiffness."""
+    i, j, arms, m = elements.nodes[e, 0], elements.nodes[e, 1], elements.arms[e], relative_displacement(e, elements, x)
+    ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
+    f = symmetric_row_times(elements.stiffness, e, 0, (m[0], m[1], m[2]))
+    t = symmetric_row_times(elements.stiffness, e, 6, (m[3], m[4], m[5]))
+    load = values.applied[e]
+    if i >= 0:
+        add_force_to(y, i, f, t, ra, 1.0)
+        add_geometric_stiffness_product(y, i, ra, load, x)
+    if j >= 0:
+        add_force_to(y, j, f, t, rb, -1.0)
+        add_geometric_stiffness_product(y, j, rb, (-load[0], -load[1], -load[2]), x)
+
+
+@steady
 def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2, x, y):
     """Write y = A x of a component."""
     for j in range(components.node[c], components.node[c + 1]):
         y[j] = inertia_times(j, nodes, frames, inverse_h2, x[j])
     joints = len(values)
-    first_point = joints + len(jacobian_rows)
-    for s in range(components.element[c], components.element[c + 1]):
+    s, end, first_point = components.element[c], components.element[c + 1], joints + len(jacobian_rows)
+    while s < end:
         e = elements.order[s]
-        if joints <= e < first_point:
+        if e >= first_point:
+            s = points_times(s, end, elements, x, y)
+            continue
+        s += 1
+        if e < joints:
+            joint_times(e, elements, values, x, y)
+        else:
             b = e - joints
             f = jacobian_rows.stiffness[b] * jacobian_row_displacement(e, b, elements, jacobian_rows, x)
             add_jacobian_row_force(e, b, f, elements, jacobian_rows, y)
-            continue
-        if e >= first_point and is_inactive(elements.stiffness, e):
-            continue
-        i, j, arms, m = (
-            elements.nodes[e, 0],
-            elements.nodes[e, 1],
-            elements.arms[e],
-            relative_displacement(e, elements, x),
-        )
-        ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
-        f = symmetric_row_times(elements.stiffness, e, 0, (m[0], m[1], m[2]))
-        t = (0.0, 0.0, 0.0)
-        if elements.stiffness[e, 6] + elements.stiffness[e, 7] + elements.stiffness[e, 8] > 0.0:
-            t = symmetric_row_times(elements.stiffness, e, 6, (m[3], m[4], m[5]))
-        if i >= 0:
-            add_force_to(y, i, f, t, ra, 1.0)
-        if j >= 0:
-            add_force_to(y, j, f, t, rb, -1.0)
-        if e < joints:
-            load = values.applied[e]
-            if i >= 0:
-                add_geometric_stiffness_product(y, i, ra, load, x)
-            if j >= 0:
-                add_geometric_stiffness_product(y, j, rb, (-load[0], -load[1], -load[2]), x)
+
+
+@steady
+def load_points(s, end, elements, b):
+    """Add the forces of the points from place s on that have the same nodes; returns the place after them."""
+    first = elements.order[s]
+    i, j = elements.nodes[first, 0], elements.nodes[first, 1]
+    f = on_a = on_b = 0.0, 0.0, 0.0
+    while s < end:
+        e = elements.order[s]
+        if elements.nodes[e, 0] != i or elements.nodes[e, 1] != j:
+            break
+        s += 1
+        force, arms = elements.force[e], elements.arms[e]
+        push, moment = (force[0], force[1], force[2]), (force[3], force[4], force[5])
+        f = add(f, push)
+        on_a = add(on_a, add(cross((arms[0], arms[1], arms[2]), push), moment))
+        on_b = add(on_b, add(cross((arms[3], arms[4], arms[5]), push), moment))
+    add_sum_to(b, i, j, f, on_a, on_b)
+    return s
 
 
 @steady
@@ -149,13 +216,16 @@ def load_forces(c, components, nodes, elements, jacobian_rows, frames, solver_fr
     for j in range(components.node[c], components.node[c + 1]):
         m = inertia_times(j, nodes, frames, inverse_h2, solver_frames.displacement[nodes.frame[j]])
         b[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
-    for s in range(components.element[c], components.element[c + 1]):
+    s, end = components.element[c], components.element[c + 1]
+    while s < end:
         e = elements.order[s]
-        if joints <= e < joints + len(jacobian_rows):
+        if e >= joints + len(jacobian_rows):
+            s = load_points(s, end, elements, b)
+            continue
+        s += 1
+        if e >= joints:
             row = e - joints
             add_jacobian_row_force(e, row, jacobian_rows.force[row], elements, jacobian_rows, b)
-            continue
-        if e >= joints and is_inactive(elements.stiffness, e):
             continue
         force, arms = elements.force[e], elements.arms[e]
         f, t = (force[0], force[1], force[2]), (force[3], force[4], force[5])

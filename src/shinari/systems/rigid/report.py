@@ -7,7 +7,7 @@ from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import add, scale
 from shinari.systems.rigid.contact.margins import Detection
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.progress import Counts, Flags

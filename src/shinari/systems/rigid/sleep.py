@@ -18,7 +18,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import dot
 from shinari.systems.rigid.components import Edges
 from shinari.systems.rigid.contact.margins import FrameMargins
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import find_roots
 from shinari.systems.rigid.joints.joints import Joints

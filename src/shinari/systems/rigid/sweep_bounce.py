@@ -8,7 +8,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import dot, scale
 from shinari.systems.rigid.bounce import BOUNCED
 from shinari.systems.rigid.components import Components, Nodes
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.direct import relative_displacement
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames

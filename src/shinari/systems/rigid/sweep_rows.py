@@ -32,7 +32,7 @@ from shinari.maths.function import steady
 from shinari.maths.symmetric import plus, times
 from shinari.maths.vec3 import cross, dot, scale, sub
 from shinari.systems.rigid.components import Nodes
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Elements, PointWork
 from shinari.systems.rigid.sweep_groups import JOINTS, WIDTH, Batches
 
@@ -161,11 +161,11 @@ def clear_row(r, lane, rows):
 @steady
 def write_row(r, lane, e, p, rows, elements, points, work, h, escape):
     """Write the row of a point, all but its mobility."""
-    n, last, law = points.normal[p], work.last_force[p], points.law[p]
+    n, last, law = points.normal[p], points.force[p], points.law[p]
     for c in range(6):
         rows.arms[r, c, lane] = elements.arms[e, c]
     set_lane3(rows.normal, r, lane, n)
-    stiffness, gap, start = work.stiffness[p], work.gap[p], work.start_gap[p]
+    stiffness, gap, start = work.stiffness[p], work.gap[p], points.gap[p]
     grip, soft = GRIP * stiffness, stiffness * (SOFT_STIFFNESS / POINT_STIFFNESS)
     if start < 0.0 and work.bounce_offset[p] == 0.0 and law[COMPLIANCE] == 0.0:
         gap += work.target_gap[p] - start - recovery(-LEAVES * start, escape * h)

@@ -16,7 +16,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.block import add_rows
 from shinari.systems.rigid.components import Components, Nodes
-from shinari.systems.rigid.contact.table import Points
+from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.direct import move
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames, were_swept
@@ -225,11 +225,11 @@ def finish_batch(
             n = lane3(rows.normal, r, lane)
             ra, rb = lane_arms(rows.arms, r, lane)
             work.gap[p] += dot(n, displaced(x, y, ra, rb))
-            finish_point(r, lane, p, n, ahead, rows, work)
+            finish_point(r, lane, p, n, ahead, rows, points, work)
 
 
 @steady
-def finish_point(r, lane, p, n, ahead, rows, work):
+def finish_point(r, lane, p, n, ahead, rows, points, work):
     """Write force and state of a point, and the force that the next substep begins with.
 
     What a new point carries is the force of an impact, which does not last.
@@ -239,8 +239,8 @@ def finish_point(r, lane, p, n, ahead, rows, work):
     slides = dot(hold, hold) >= (work.friction_coefficient[p] * normal) * (work.friction_coefficient[p] * normal)
     work.status[p] = APART if normal <= 0.0 else (SLIDING if slides else STICKING)
     work.force[p] = f
-    start = dot(n, work.last_force[p])
-    last = sub(work.last_force[p], scale(n, start))
+    start = dot(n, points.force[p])
+    last = sub(points.force[p], scale(n, start))
     kept = add(last, scale(sub(hold, last), LEAVES))
     more = max(normal + ahead * (normal - start), 0.0) if start > 0.0 else normal
     work.kept_force[p] = add(scale(n, more), friction(kept, more, law))

@@ -162,6 +162,8 @@ class RigidBodySystem(System):
             if first:
                 p.copy(1, (flags.again, 0))
             with p.when((flags.again, 0)), p.when((flags.solving, 0)):
+                if not first:
+                    self.equations.record_continue(p)
                 self._record_solve(p)
 
     def _record_solve(self, p: Program) -> None:
@@ -244,7 +246,11 @@ class RigidBodySystem(System):
             return
         x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
-        parts["bodies/contacts"] = self.equations.warm_start()
+        warm_start = self.equations.warm_start()
+        if parts["bodies/contacts"].shape == warm_start.shape:
+            parts["bodies/contacts"][...] = warm_start
+        else:
+            parts["bodies/contacts"] = warm_start.copy()
         parts["bodies/swept"][...] = self.equations.solver_frames.swept[:count]
         parts["bodies/returned"][...] = self.equations.solver_frames.returned[:count]
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)

@@ -17,9 +17,12 @@ from shinari.systems.rigid.frames import Frames
 TWO = np.float32(2.0)
 SLACK = np.float32(0.005)
 """Points are found up to this part of the size of the smaller shape, in addition to the approach in a substep."""
-# Largest margin in sizes of the frame: WIDE while a shape has at most PLENTY pairs on average, else TIGHT. In a dense
-# heap of tumbling cubes a cube then has some twenty pairs. A frame that needs more in a substep is swept instead.
-WIDE, TIGHT = 1.0, 0.25
+# Largest margin in sizes of the frame: ROOMY while a shape has at most PLENTY pairs on average, else TIGHT. In a dense
+# heap of tumbling cubes a cube then has some twenty pairs. A frame that needs more than WIDE, or TIGHT, in a substep is
+# swept instead.
+ROOMY, WIDE, TIGHT = 2.0, 1.0, 0.25
+# The largest margin of both kinds where ROOMY ones give too many pairs, but not more than so many times too many.
+MIDDLE, FEW_TOO_MANY = 0.6, 2.0
 # Part of the size of a frame that it may move in a step beyond what its speed lets expect, so that one which is pushed
 # does not have all pairs found again.
 SPARE = 0.02
@@ -33,14 +36,14 @@ class Detection(Record):
     searched = Field(np.int64, doc="whether pairs were searched in this step")
     keep_points = Field(np.int64, doc="whether the points of pairs that remain are kept")
     renew = Field(np.int64, doc="whether pairs are found in this substep")
-    tight = Field(np.int64, doc="whether margins are bounded by TIGHT, not WIDE")
+    bound = Field(np.float64, doc="largest margin in sizes of a frame; 0 where it is ROOMY")
     done = Field(np.int64, doc="whether the margins are accepted")
     any_swept = Field(np.int64, doc="whether a frame was swept in the last search")
     above_tight = Field(np.int64, doc="whether a margin is above TIGHT")
     keep_pairs = Field(np.int64, doc="whether the present pairs stay in the list")
     left_path = Field(np.int64, doc="whether the last solution has moved a frame off its path")
+    changed = Field(np.int64, doc="whether a pair has other points than in the last substep")
     rebuild_table = Field(np.int64, doc="whether the table of points is rebuilt")
-    update_table = Field(np.int64, doc="whether only the positions of its points are updated")
     found_pairs = Field(np.int64, doc="pairs that were found")
     pairs = Field(np.int64, doc="pairs in the list")
     kept = Field(np.int64, doc="pairs whose points are kept")
@@ -58,13 +61,15 @@ class FrameMargins(Record):
         np.float64, unit="m", doc="edge of the cube with the volume of the box of its largest collision shape, or inf"
     )
     radius = Field(np.float64, unit="m", doc="farthest point of its collision shapes")
-    margin = Field(np.float64, unit="m", doc="how far it may move in any direction")
+    swing = Field(np.float64, unit="m", doc="how far its boxes may grow by any rotation")
+    margin = Field(np.float64, unit="m", doc="how far its boxes may grow in any direction")
     wider = Field(np.float64, unit="m", doc="distance beyond the margin that it may move until the end of the step")
     spin = Field(np.float64, unit="m", doc="largest displacement of a point of a swept frame by rotation in a substep")
     path = Field(np.float64, 3, unit="m", doc="displacement of a swept frame in a substep")
     start_position = Field(np.float64, 3, unit="m", doc="origin when the pairs were found")
     start_rotation = Field(np.float64, 4, doc="quaternion when the pairs were found")
     velocity = Field(np.float64, 3, unit="m/s", doc="velocity for the reach of points")
+    spin_speed = Field(np.float64, unit="rad/s", doc="magnitude of its angular velocity")
     swept = Field(np.bool_, doc="whether it is swept")
     above_tight = Field(np.bool_, doc="whether its margin is above TIGHT")
     away = Field(np.bool_, doc="whether it has left its margin or may leave it within two substeps")
@@ -73,10 +78,14 @@ class FrameMargins(Record):
 
 
 @steady
-def speed_bound(frames, radius, f, fall):
-    """Largest speed of a point of a frame within a radius, after a fall that adds to it."""
-    spin = norm(frames.w[f]) * radius
-    return norm(frames.v[f]) + spin + (fall if frames.inverse_mass[f] > ZERO else ZERO)
+def motion_bound(frames, margins, f, time, fall, turned):
+    """How far the box of a frame may grow in a time by its speed, after a fall that adds to it, and by its rotation.
+
+    `turned` is the largest displacement of its points by rotation so far.
+    """
+    speed = norm(frames.v[f]) + (fall if frames.inverse_mass[f] > ZERO else ZERO)
+    spin = norm(frames.w[f]) * margins.radius[f]
+    return time * speed + min(turned + time * spin, margins.swing[f])
 
 
 @steady
@@ -104,10 +113,10 @@ def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: 
         h: Substep [s].
     """
     travelled = norm(sub(frames.x0[f], margins.start_position[f]))
-    travelled += chord_between(frames.q0[f], margins.start_rotation[f]) * margins.radius[f]
-    travelled += TWO * h * speed_bound(frames, margins.radius[f], f, fall)
+    turned = chord_between(frames.q0[f], margins.start_rotation[f]) * margins.radius[f]
+    travelled += motion_bound(frames, margins, f, TWO * h, fall, turned)
     margins.away[f] = not (travelled <= margins.margin[f])
-    margins.velocity[f] = frames.v[f]
+    margins.velocity[f], margins.spin_speed[f] = frames.v[f], norm(frames.w[f])
 
 
 @kernel
@@ -119,7 +128,9 @@ def decide(_, detection: Detection, margins: FrameMargins):
     detection.renew[0] = 1 if away or detection.searched[0] == 0 or detection.each_substep[0] != 0 else 0
     if detection.renew[0] != 0:
         detection.keep_points[0] = 1 if detection.each_substep[0] == 0 else 0
-        detection.keep_pairs[0] = detection.tight[0] = detection.done[0] = 0
+        detection.keep_pairs[0] = detection.done[0] = 0
+        # what is dense stays so for the rest of the step
+        detection.bound[0] = detection.bound[0] if detection.searched[0] != 0 else 0.0
     elif detection.any_swept[0] != 0:
         # the paths are those of the last substep
         detection.any_swept[0] = 0
@@ -143,15 +154,16 @@ def set_margin(f, frames: Frames, margins: FrameMargins, detection: Detection, w
     margins.start_position[f], margins.start_rotation[f] = frames.x0[f], frames.q0[f]
     margins.left_path[f] = margins.left_path_now[f] = False
     size, radius = margins.size[f], margins.radius[f]
-    most = TIGHT if detection.tight[0] != 0 else WIDE
-    wanted = (dt + 3.0 * h) * speed_bound(frames, radius, f, weight * dt) + SPARE * (size if size < np.inf else 0.0)
+    bound = detection.bound[0]
+    most = bound if bound != 0.0 else WIDE
+    wanted = motion_bound(frames, margins, f, dt + 3.0 * h, weight * dt, 0.0) + SPARE * (size if size < np.inf else 0.0)
     # a frame that has left its margin once may do so again: the others still have what they need
     wanted *= detection.factor[0] if margins.away[f] else 1.0
-    needed = TWO * h * speed_bound(frames, radius, f, weight * h)
+    needed = motion_bound(frames, margins, f, TWO * h, weight * h, 0.0)
     swept = needed > most * size
     margins.swept[f], margins.above_tight[f] = swept, not swept and wanted > TIGHT * size
     margins.spin[f] = h * norm(frames.w[f]) * radius if swept else 0.0
-    margin = TIGHT * size + weight * h * h if swept else min(wanted, most * size)
+    margin = TIGHT * size + weight * h * h if swept else min(wanted, (bound if bound != 0.0 else ROOMY) * size)
     margins.margin[f] = margin
     margins.wider[f] = wanted if swept else wanted - margin
     path = scale(frames.v[f], h)
@@ -182,7 +194,8 @@ def check_path(f, frames: Frames, margins: FrameMargins):
     square, along = dot(d, d), dot(e, d)
     t = min(max(along / square, 0.0), 1.0) if square > ZERO else 0.0
     away = norm(sub(e, scale(d, t)))
-    away += max(chord_between(frames.q[f], margins.start_rotation[f]) * margins.radius[f] - margins.spin[f], 0.0)
+    turned = min(chord_between(frames.q[f], margins.start_rotation[f]) * margins.radius[f], margins.swing[f])
+    away += max(turned - margins.spin[f], 0.0)
     margins.left_path_now[f] = away > max(margins.margin[f], TIGHT * margins.size[f])
 
 

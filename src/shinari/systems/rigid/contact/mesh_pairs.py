@@ -10,7 +10,7 @@ from shinari.collision.narrow.rows import WIDTH
 from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
-from shinari.systems.rigid.contact.pairs import MESHES, SLOT_FEATURE, SLOTS, Pairs, write_slots
+from shinari.systems.rigid.contact.pairs import MARK_FEATURE, MESHES, SLOTS, Pairs, write_slots
 
 
 @kernel(fastmath=STEADY)
@@ -31,7 +31,7 @@ def find_mesh_points(
         pool, found, before = scratch((POOL, WIDTH), margin), scratch((SLOTS, WIDTH), margin), scratch(SLOTS, margin)
         count = mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool)
         for k in range(SLOTS):
-            before[k] = pairs.slots[p, k, SLOT_FEATURE] if k < pairs.count[p] else -1.0
+            before[k] = pairs.marks[p, k, MARK_FEATURE] if k < pairs.count[p] else -1.0
         count = choose(
             pool, count, SLOTS, min(collision_shapes.size[a], collision_shapes.size[b]), margin, before, found
         )

@@ -9,7 +9,7 @@ from shinari.compute.scan import Offsets
 from shinari.maths.function import steady
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
-from shinari.systems.rigid.contact.pairs import SLOT_COLUMNS, Kept, Pairs, is_empty, kind_of_pair
+from shinari.systems.rigid.contact.pairs import MARK_COLUMNS, SLOT_COLUMNS, Kept, Pairs, is_empty, kind_of_pair
 from shinari.systems.rigid.frames import Frames
 
 
@@ -66,22 +66,26 @@ def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
         for k in range(pairs.count[p]):
             for c in range(SLOT_COLUMNS):
                 kept.slots[row, k, c] = pairs.slots[p, k, c]
+            for c in range(MARK_COLUMNS):
+                kept.marks[row, k, c] = pairs.marks[p, k, c]
 
 
 @steady
 def merge(g, at, offsets, found, old, detection, pairs, collision_shapes):
     """Write the pairs of a shape from row `at` on, or count them (-1): those found, and the old ones if kept."""
-    i, end, k, last = offsets.start[g], offsets.start[g + 1], 0, 0
-    if detection.keep_pairs[0] != 0:
+    i, end, k, last, n = offsets.start[g], offsets.start[g + 1], 0, 0, 0
+    keep = detection.keep_pairs[0] != 0
+    if keep or (at >= 0 and detection.old_pairs[0] > 0):
         k = first_from(g * len(collision_shapes), old.key, detection.old_pairs[0])
         last = first_from((g + 1) * len(collision_shapes), old.key, detection.old_pairs[0])
-    n = 0
     while i < end or k < last:
         one = found.collision_shape[i] if i < end else len(collision_shapes)
         two = old.key[k] - g * len(collision_shapes) if k < last else len(collision_shapes)
-        if at >= 0:
-            pairs.collision_shapes[at + n] = g, min(one, two)
-        n += 1
+        if keep or one <= two:
+            if at >= 0:
+                pairs.collision_shapes[at + n] = g, min(one, two)
+                pairs.before[at + n] = k if two <= one else -1
+            n += 1
         i += 1 if one <= two else 0
         k += 1 if two <= one else 0
     return n
@@ -107,22 +111,21 @@ def list_pairs(
 
 @kernel
 def begin_pair(
-    p, pairs: Pairs, old: OldPairs, kept: Kept, detection: Detection, collision_shapes: CollisionShapeArrays,
-    shapes: Shapes
+    p, pairs: Pairs, old: OldPairs, kept: Kept, shapes: Shapes
 ):  # fmt: skip
     """Start a pair of the new list: one that was in the old list gets its points."""
     a, b = pairs.collision_shapes[p]
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
     pairs.frozen[p], pairs.margin[p] = False, 0.0
-    if detection.old_pairs[0] > 0:
-        key = a * len(collision_shapes) + b
-        at = first_from(key, old.key, detection.old_pairs[0])
-        row = old.row[at] if at < detection.old_pairs[0] and old.key[at] == key else -1
-        if row >= 0:
-            pairs.valid[p], pairs.count[p], pairs.mask[p] = kept.valid[row], kept.count[row], kept.mask[row]
-            pairs.margin[p], pairs.found_pose[p] = kept.margin[row], kept.found_pose[row]
-            pairs.frozen[p], pairs.reach[p] = kept.frozen[row], kept.reach[row]
-            for k in range(kept.count[row]):
-                for c in range(SLOT_COLUMNS):
-                    pairs.slots[p, k, c] = kept.slots[row, k, c]
+    before = pairs.before[p]
+    row = old.row[before] if before >= 0 else -1
+    if row >= 0:
+        pairs.valid[p], pairs.count[p], pairs.mask[p] = kept.valid[row], kept.count[row], kept.mask[row]
+        pairs.margin[p], pairs.found_pose[p] = kept.margin[row], kept.found_pose[row]
+        pairs.frozen[p], pairs.reach[p] = kept.frozen[row], kept.reach[row]
+        for k in range(kept.count[row]):
+            for c in range(SLOT_COLUMNS):
+                pairs.slots[p, k, c] = kept.slots[row, k, c]
+            for c in range(MARK_COLUMNS):
+                pairs.marks[p, k, c] = kept.marks[row, k, c]

@@ -1,9 +1,10 @@
-"""The points of a pair of collision shapes: found by the narrow phase, or updated from the last substep.
+"""The points of a pair of collision shapes: found by the narrow phase, or kept from the last substep.
 
-A pair stores its points in the axes of the frames: the core point of each side, and the normal in the axes of the frame
-whose face it belongs to. While the relative pose of the frames changes little, the points of two polytopes are updated;
-beyond `MOST_TURN` and `MOST_SLIDE` they are found again. Each kind of pair has its own kernel, and only the kinds that
-occur in a scene are compiled.
+A pair stores its points in the axes of the frames, as a plane of one frame and a core point of the other: the normal
+and the height of the plane in the axes of the frame whose face it is. The core point on the face is the projection of
+the other one, so that both stay opposite; where on the face it is does not change the gap. While the relative pose of
+the frames changes little, the points of two polytopes are kept; beyond `MOST_TURN` and `MOST_SLIDE` they are found
+again. Each kind of pair has its own kernel, and only the kinds that occur in a scene are compiled.
 """
 
 from collections.abc import Iterable
@@ -34,7 +35,7 @@ from shinari.collision.narrow.rows import (
 from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.poses import origin, rotate_vector, rotate_vector_back
+from shinari.maths.poses import origin, rotate_vector, rotate_vector_back, to_local
 from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.shapes.box import BOX
@@ -45,7 +46,7 @@ from shinari.shapes.plane import PLANE
 from shinari.shapes.registry import types_of_kinds
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
-from shinari.systems.rigid.contact.margins import SLACK, TWO, FrameMargins
+from shinari.systems.rigid.contact.margins import SLACK, TWO, Detection, FrameMargins
 from shinari.systems.rigid.frames import Frames
 
 # Relative rotation [rad] and displacement [sizes of the smaller shape] beyond which points are found again.
@@ -54,33 +55,9 @@ MOST_SLIDE = np.float32(0.01)
 # The same for pairs with a mesh, whose faces are not flat.
 MOST_MESH_TURN, MOST_MESH_SLIDE = 0.002, 0.001
 
-# Columns of a slot.
-(
-    SLOT_CORE_A,
-    SLOT_CORE_B,
-    SLOT_NORMAL,
-    SLOT_RADIUS_A,
-    SLOT_RADIUS_B,
-    SLOT_SIDE,
-    SLOT_GAP,
-    SLOT_FEATURE,
-    SLOT_NOW_A,
-    SLOT_NOW_B,
-    SLOT_NOW_NORMAL,
-) = (
-    0,
-    3,
-    6,
-    9,
-    10,
-    11,
-    12,
-    13,
-    14,
-    17,
-    20,
-)
-SLOT_COLUMNS = 23
+# Columns of a slot, and of its marks.
+SLOT_POINT, SLOT_NORMAL, SLOT_OFFSET, SLOT_SIDE, SLOT_COLUMNS = 0, 3, 6, 7, 8
+MARK_RADIUS_A, MARK_RADIUS_B, MARK_GAP, MARK_FEATURE, MARK_COLUMNS = 0, 1, 2, 3, 4
 
 # Kinds of pairs, by the shapes of the two.
 PLANES, BALLS, CAPSULES, BOXES, CONVEX, MESHES = range(6)
@@ -91,9 +68,11 @@ class Pairs(Record):
 
     collision_shapes = Field(np.int64, 2, doc="collision shapes a < b; the pairs are sorted")
     kind = Field(np.int64, doc="kind of the pair, by the shapes")
+    before = Field(np.int64, doc="its row in the list before; -1: it was not in it")
     valid = Field(np.bool_, doc="whether the points may be updated")
     frozen = Field(np.bool_, doc="whether the points were found at poses from which the frames do not move")
     renew = Field(np.bool_, doc="whether the points are found again in this substep")
+    direct = Field(np.bool_, doc="whether its points took part in a direct solution as the last one began")
     changed = Field(
         np.bool_, doc="whether the active points differ from those of the last substep, or were found again"
     )
@@ -106,16 +85,48 @@ class Pairs(Record):
     found_pose = Field(
         np.float64, 7, doc="pose of a in the axes of b when the points were found: position [m], quaternion"
     )
-    pose = Field(np.float64, 7, doc="present pose of a in the axes of b")
     margin = Field(np.float64, unit="m", doc="largest gap up to which points were found; without points a gap it has")
     reach = Field(np.float64, unit="m", doc="largest gap up to which points are active")
     least_gap = Field(np.float64, unit="m", doc="least gap of its points; infinite without points")
     slots = Field(
         np.float64,
         (SLOTS, SLOT_COLUMNS),
-        doc="points: core points in the axes of both frames; normal in the axes of the frame it turns with; radii; 1 "
-        "where that is a, 0 where it is b; gap; feature; core points and normal (world) now",
+        doc="points: core point in the axes of one frame; normal in the axes of the other, and the offset of its core "
+        "point along it, less the radii [m]; 1 where the normal is that of a, 0 where it is that of b",
     )
+    marks = Field(np.float64, (SLOTS, MARK_COLUMNS), doc="radii of both sides, gap [m] when it was found, feature")
+
+
+class Points(Record):
+    """Contact points between frames a and b; the first `detection.points[0]` rows are in use.
+
+    Attributes:
+        detection: State of contact detection, with the number of points.
+    """
+
+    frames = Field(np.int64, 2, doc="frames a and b")
+    core = Field(np.float64, 3, unit="m", doc="core point of a in the axes of frame a; that of b is opposite to it")
+    radius = Field(np.float64, 2, unit="m", doc="distance of the surface of a and of b from the core point")
+    normal = Field(np.float64, 3, doc="unit vector from b to a at the start of the substep, world axes")
+    gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
+    law = Field(
+        np.float64,
+        6,
+        unit="1, 1, 1, m/N, m, m",
+        doc="friction, static friction, restitution, compliance, rolling and torsional friction",
+    )
+    key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
+    force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes")
+    collision_shapes = Field(np.int64, 2, doc="collision shapes a and b")
+
+    def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
+        super().__init__(precision, **arrays)
+        self.detection: Detection = Detection.zeros(1)
+
+    @property
+    def count(self) -> int:
+        """Points, P."""
+        return int(self.detection.points[0])
 
 
 class Kept(Record):
@@ -129,6 +140,7 @@ class Kept(Record):
     reach = Field(np.float64, unit="m")
     found_pose = Field(np.float64, 7)
     slots = Field(np.float64, (SLOTS, SLOT_COLUMNS))
+    marks = Field(np.float64, (SLOTS, MARK_COLUMNS))
 
 
 @steady
@@ -173,10 +185,12 @@ def set_shape_pose(g, collision_shapes: CollisionShapeArrays, frame_poses: Poses
 @steady
 def reach_of(a, b, f, e, collision_shapes, frames, margins, fall, h):
     """Largest gap [m] of points of shapes a and b, of frames f and e: a little more than twice their approach."""
-    distance = norm(sub(frames.x0[f], frames.x0[e]))
     radius_a, radius_b = collision_shapes.radius[a], collision_shapes.radius[b]
-    spin = norm(frames.w[f]) * min(radius_a, distance + radius_b)
-    spin += norm(frames.w[e]) * min(radius_b, distance + radius_a)
+    if radius_a != radius_b:
+        # only the part of the larger one within reach of the other counts
+        distance = norm(sub(frames.x0[f], frames.x0[e]))
+        radius_a, radius_b = min(radius_a, distance + radius_b), min(radius_b, distance + radius_a)
+    spin = margins.spin_speed[f] * radius_a + margins.spin_speed[e] * radius_b
     approach = norm(sub(margins.velocity[f], margins.velocity[e])) + spin + fall
     return TWO * h * approach + SLACK * min(collision_shapes.size[a], collision_shapes.size[b])
 
@@ -219,50 +233,79 @@ def vector_of(slots, p, k, column):
 
 
 @steady
-def update_point(p, f, e, poses, slots, k):
-    """Update point k of pair p to the present poses of its frames.
-
-    The core point on the face is the projection of the other one, so that both stay opposite.
-    """
-    pose_f, pose_e = poses.pose[f], poses.pose[e]
+def point_of_slot(slots, p, k, f, e, poses):
+    """Normal in world axes, core point of one side less the origin of the frame of the other, and the gap."""
     side = slots[p, k, SLOT_SIDE] > ZERO
-    n = rotate_vector(poses.pose[f if side else e], vector_of(slots, p, k, SLOT_NORMAL))
-    radii = slots[p, k, SLOT_RADIUS_A] + slots[p, k, SLOT_RADIUS_B]
-    xf, xe = origin(pose_f), origin(pose_e)
-    a = add(rotate_vector(pose_f, vector_of(slots, p, k, SLOT_CORE_A)), xf)
-    b = add(rotate_vector(pose_e, vector_of(slots, p, k, SLOT_CORE_B)), xe)
-    height = dot(n, sub(a, b))
-    a_now = add(b, scale(n, height)) if side else a
-    b_now = b if side else sub(a, scale(n, height))
-    slots[p, k, SLOT_GAP] = height - radii
-    put_vector(slots, p, k, SLOT_NOW_A, rotate_vector_back(pose_f, sub(a_now, xf)))
-    put_vector(slots, p, k, SLOT_NOW_B, rotate_vector_back(pose_e, sub(b_now, xe)))
-    put_vector(slots, p, k, SLOT_NOW_NORMAL, n)
+    own, other = (f, e) if side else (e, f)
+    n = rotate_vector(poses.pose[own], vector_of(slots, p, k, SLOT_NORMAL))
+    arm = rotate_vector(poses.pose[other], vector_of(slots, p, k, SLOT_POINT))
+    at = add(arm, sub(origin(poses.pose[other]), origin(poses.pose[own])))
+    gap = slots[p, k, SLOT_OFFSET] - dot(n, at)
+    return n, at, gap if side else -gap
 
 
 @steady
-def write_slot(p, k, f, e, poses, slots, rows, i):
+def core_of_a(slots, p, k, n, at, height, pose):
+    """Core point of a in the axes of its frame, of a slot and its point, and the height of a's core above b's."""
+    if slots[p, k, SLOT_SIDE] > ZERO:
+        return rotate_vector_back(pose, add(at, scale(n, height)))
+    return vector_of(slots, p, k, SLOT_POINT)
+
+
+@steady
+def mark_active(p, f, e, reach, pairs, poses):
+    """Mark the points whose gap is below the reach."""
+    mask, least = 0, np.inf
+    for k in range(pairs.count[p]):
+        _, _, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
+        mask |= (1 if gap < reach else 0) << k
+        least = min(least, gap)
+    pairs.least_gap[p], pairs.mask[p] = least, mask
+
+
+@steady
+def place_active(p, f, e, reach, pairs, poses, points):
+    """Mark the points whose gap is below the reach, and place those in the table that were before.
+
+    Returns:
+        Whether others are active than before; the table is then rebuilt, and all are placed again.
+    """
+    mask, old, least, at = 0, pairs.mask[p], np.inf, pairs.start[p]
+    for k in range(pairs.count[p]):
+        n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
+        mask |= (1 if gap < reach else 0) << k
+        least = min(least, gap)
+        if (old >> k) & 1:
+            height = gap + points.radius[at, 0] + points.radius[at, 1]
+            points.core[at] = core_of_a(pairs.slots, p, k, n, other, height, poses.pose[f])
+            points.normal[at], points.gap[at] = n, gap
+            at += 1
+    pairs.least_gap[p], pairs.mask[p] = least, mask
+    return mask != old
+
+
+@steady
+def write_slot(p, k, f, e, poses, pairs, rows, i):
     """Store row i of a manifold as slot k of pair p."""
-    pose_f, pose_e = poses.pose[f], poses.pose[e]
-    n = vector_at(rows, i, NORMAL)
-    core_a = rotate_vector_back(pose_f, sub(vector_at(rows, i, CORE_A), origin(pose_f)))
-    core_b = rotate_vector_back(pose_e, sub(vector_at(rows, i, CORE_B), origin(pose_e)))
-    put_vector(slots, p, k, SLOT_CORE_A, core_a)
-    put_vector(slots, p, k, SLOT_CORE_B, core_b)
-    put_vector(slots, p, k, SLOT_NORMAL, rotate_vector_back(poses.pose[f if rows[i, OF_A] > ZERO else e], n))
-    slots[p, k, SLOT_RADIUS_A], slots[p, k, SLOT_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
-    slots[p, k, SLOT_SIDE] = rows[i, OF_A]
-    slots[p, k, SLOT_GAP], slots[p, k, SLOT_FEATURE] = rows[i, GAP], rows[i, FEATURE]
-    put_vector(slots, p, k, SLOT_NOW_A, core_a)
-    put_vector(slots, p, k, SLOT_NOW_B, core_b)
-    put_vector(slots, p, k, SLOT_NOW_NORMAL, n)
+    side, slots, marks = rows[i, OF_A], pairs.slots, pairs.marks
+    own, other = (f, e) if side > ZERO else (e, f)
+    core, face = (CORE_B, CORE_A) if side > ZERO else (CORE_A, CORE_B)
+    n, pose = vector_at(rows, i, NORMAL), poses.pose[own]
+    put_vector(slots, p, k, SLOT_POINT, to_local(poses.pose[other], vector_at(rows, i, core)))
+    put_vector(slots, p, k, SLOT_NORMAL, rotate_vector_back(pose, n))
+    # the plane is shifted by the radii, so that its distance from the core point is the gap
+    radii = rows[i, RADIUS_A] + rows[i, RADIUS_B]
+    offset = dot(n, sub(vector_at(rows, i, face), origin(pose)))
+    slots[p, k, SLOT_OFFSET], slots[p, k, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
+    marks[p, k, MARK_RADIUS_A], marks[p, k, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
+    marks[p, k, MARK_GAP], marks[p, k, MARK_FEATURE] = rows[i, GAP], rows[i, FEATURE]
 
 
 @shared(fastmath=STEADY)
 def write_slots(
     p: int, count: int, pairs: Pairs, collision_shapes: CollisionShapeArrays, poses: Poses, rows: Rows
 ) -> None:
-    """Store the rows of a manifold as slots of pair p, sorted by feature.
+    """Store the rows of a manifold as slots of pair p, sorted by feature, and mark those that are active.
 
     Args:
         p: The pair.
@@ -278,9 +321,9 @@ def write_slots(
         for j in range(count):
             mine, other = rows[i, FEATURE], rows[j, FEATURE]
             rank += 1 if other < mine or (other == mine and j < i) else 0
-        write_slot(p, rank, f, e, poses, pairs.slots, rows, i)
+        write_slot(p, rank, f, e, poses, pairs, rows, i)
     pairs.count[p] = count
-    pairs.found_pose[p] = pairs.pose[p]
+    mark_active(p, f, e, pairs.reach[p], pairs, poses)
 
 
 @steady
@@ -297,13 +340,16 @@ def update_pair(
     p,
     pairs: Pairs,
     collision_shapes: CollisionShapeArrays,
+    shapes: Shapes,
     frames: Frames,
     poses: Poses,
     margins: FrameMargins,
+    points: Points,
+    detection: Detection,
     fall: float,
     h: float,
 ):
-    """Update the points of a pair if its relative pose has changed little; else mark it for the narrow phase.
+    """Keep the points of a pair if its relative pose has changed little; else mark it for the narrow phase.
 
     Those of two frames that are not active are found once: they depend on the poses alone.
 
@@ -311,9 +357,12 @@ def update_pair(
         p: The pair.
         pairs: The pairs.
         collision_shapes: The collision shapes.
+        shapes: Whether their faces are flat.
         frames: The frames.
         poses: Poses of the frames.
         margins: Velocities of the frames.
+        points: Receives the geometry of points that stay in the table.
+        detection: Receives whether the points of a pair have changed.
         fall: Speed that gravity adds in a substep [m/s].
         h: Substep [s].
     """
@@ -321,7 +370,7 @@ def update_pair(
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     frozen = not (frames.active[f] or frames.active[e])
     if frozen and pairs.frozen[p]:
-        pairs.renew[p] = False
+        pairs.renew[p] = pairs.changed[p] = False
         return
     pairs.frozen[p] = frozen
     reach = reach_of(a, b, f, e, collision_shapes, frames, margins, fall, h)
@@ -343,32 +392,19 @@ def update_pair(
             and travelled <= bound
             and travelled + reach <= pairs.margin[p]
         )
-    pairs.renew[p], pairs.reach[p], pairs.pose[p] = not good, reach, now
-    if good:
-        for k in range(pairs.count[p]):
-            update_point(p, f, e, poses, pairs.slots, k)
+    pairs.renew[p], pairs.reach[p], changed = not good, reach, True
+    if good and detection.renew[0] != 0:
+        # the rows of the table are those of the pairs before
+        mark_active(p, f, e, reach, pairs, poses)
+    elif good:
+        changed = place_active(p, f, e, reach, pairs, poses, points)
     else:
-        pairs.margin[p] = reach + bound
-
-
-@kernel(fastmath=STEADY)
-def mark_active_points(p, pairs: Pairs, shapes: Shapes):
-    """Mark the points whose gap is below the reach."""
-    mask, least = 0, np.inf
-    for k in range(pairs.count[p]):
-        gap = pairs.slots[p, k, SLOT_GAP]
-        mask |= (1 if gap < pairs.reach[p] else 0) << k
-        least = min(least, gap)
-    pairs.least_gap[p] = least
-    pairs.changed[p] = pairs.renew[p] or mask != pairs.mask[p]
-    pairs.mask[p] = mask
-    if pairs.renew[p]:
-        a, b = pairs.collision_shapes[p]
-        if pairs.kind[p] == MESHES:
-            pairs.valid[p] = shapes.angular[a] and shapes.angular[b]
-        else:
-            # between two edges the normal turns with b: its gap is wrong by the turn times the slide
-            pairs.valid[p] = shapes.flat[a] and shapes.flat[b]
+        pairs.margin[p], pairs.found_pose[p] = reach + bound, now
+        # between two edges the normal turns with b: its gap is wrong by the turn times the slide
+        pairs.valid[p] = shapes.angular[a] and shapes.angular[b] if mesh else shapes.flat[a] and shapes.flat[b]
+    pairs.changed[p] = changed
+    if changed:
+        detection.changed[0] = 1
 
 
 def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:

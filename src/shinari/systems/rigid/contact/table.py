@@ -15,23 +15,23 @@ from shinari.collision.narrow.pose_records import Poses
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.vec3 import dot, sub
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.rigid.contact.broad import BroadPhase
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pairs import (
+    MARK_FEATURE,
+    MARK_RADIUS_A,
+    MARK_RADIUS_B,
     MESHES,
-    SLOT_FEATURE,
-    SLOT_NOW_A,
-    SLOT_NOW_B,
-    SLOT_NOW_NORMAL,
-    SLOT_RADIUS_A,
-    SLOT_RADIUS_B,
     SLOTS,
     Pairs,
+    Points,
+    core_of_a,
     finder,
     kind_of_pair,
-    mark_active_points,
+    point_of_slot,
     set_frame_pose,
     set_shape_pose,
     update_pair,
@@ -47,37 +47,6 @@ SHARE = 64
 # Memory of a point with the work arrays of the solver, which have room for more points [bytes].
 POINT_BYTES = 1500
 POINTS = "rigid bodies: contacts: {count} points"
-
-
-class Points(Record):
-    """Contact points between frames a and b; the first `detection.points[0]` rows are in use.
-
-    Attributes:
-        detection: State of contact detection, with the number of points.
-    """
-
-    frames = Field(np.int64, 2, doc="frames a and b")
-    core = Field(np.float64, 6, unit="m", doc="core point of a in the axes of frame a, of b in those of frame b")
-    radius = Field(np.float64, 2, unit="m", doc="distance of the surface of a and of b from the core point")
-    normal = Field(np.float64, 3, doc="unit vector from b to a at the start of the substep, world axes")
-    law = Field(
-        np.float64,
-        6,
-        unit="1, 1, 1, m/N, m, m",
-        doc="friction, static friction, restitution, compliance, rolling and torsional friction",
-    )
-    key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
-    force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes")
-    collision_shapes = Field(np.int64, 2, doc="collision shapes a and b")
-
-    def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
-        super().__init__(precision, **arrays)
-        self.detection: Detection = Detection.zeros(1)
-
-    @property
-    def count(self) -> int:
-        """Points, P."""
-        return int(self.detection.points[0])
 
 
 class OldPoints(Record):
@@ -152,7 +121,7 @@ class BodyContacts:
     def warm_start(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Warm start of the next substep: keys (P,), core points of a and forces (P, 3) of the last one, as views."""
         table, n = self.table, self.table.count
-        return table.key[:n], table.core[:n, :3], table.force[:n]
+        return table.key[:n], table.core[:n], table.force[:n]
 
     def set_warm_start(self, keys: np.ndarray, rows: np.ndarray) -> None:
         """Set the points of the last substep: keys (P,), core points of a and forces (P, 6)."""
@@ -160,7 +129,7 @@ class BodyContacts:
         if n > len(table):
             table.grow(n)
         self.detection.points[0] = n
-        table.key[:n], table.core[:n, :3], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
+        table.key[:n], table.core[:n], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
         self.detection.searched[0] = self.detection.pairs[0] = 0
 
     def record_find(self, p: Program) -> None:
@@ -188,18 +157,18 @@ class BodyContacts:
         """Points of the pairs."""
         arrays, pairs, d, old, table = self._collision_shapes.arrays, self.pairs, self.detection, self._old, self.table
         count, fall = (d.pairs, 0), self._weight * self._h
-        p.launch(update_pair, pairs, arrays, self._frames, self.poses, self.margins, fall, self._h, count=count)
+        shapes, frames = self._collision_shapes.shapes, self._frames
+        p.copy(0, (d.changed, 0))
+        records = pairs, arrays, shapes, frames, self.poses, self.margins, table, d
+        p.launch(update_pair, *records, fall, self._h, count=count)
         for kind in self._kinds:
             self._record_finder(p, kind)
-        p.launch(mark_active_points, pairs, self._collision_shapes.shapes, count=count)
         p.serial(number_points, pairs, d)
         with p.when((d.rebuild_table, 0)):
             p.require(old, (d.old_points, 0))
             p.launch(store_point, table, old, count=(d.old_points, 0))
             p.require(table, (d.points, 0), POINTS, POINT_BYTES)
-            p.launch(write_points, pairs, arrays, table, old, d, count=count, grain=SHARE)
-        with p.when((d.update_table, 0)):
-            p.launch(move_points, pairs, table, count=count)
+            p.launch(write_points, pairs, arrays, self.poses, table, old, d, count=count, grain=SHARE)
 
     def _record_finder(self, p: Program, kind: int) -> None:
         arrays, count = self._collision_shapes.arrays, (self.detection.pairs, 0)
@@ -227,9 +196,11 @@ def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
 
 @kernel
 def number_points(_, pairs: Pairs, detection: Detection):
-    """Find the first row of each pair in the table, and whether the table is rebuilt."""
+    """Find the first row of each pair in the table, if the table is rebuilt."""
     total = 0
-    write = detection.renew[0] != 0
+    detection.rebuild_table[0] = 1 if detection.renew[0] != 0 or detection.changed[0] != 0 else 0
+    if detection.rebuild_table[0] == 0:
+        return
     for p in range(detection.pairs[0]):
         rows = 0
         for k in range(SLOTS):
@@ -237,35 +208,13 @@ def number_points(_, pairs: Pairs, detection: Detection):
         pairs.old_start[p], pairs.old_rows[p] = pairs.start[p], pairs.rows[p]
         pairs.start[p], pairs.rows[p] = total, rows
         total += rows
-        write |= pairs.changed[p]
     detection.old_points[0], detection.points[0] = detection.points[0], total
-    detection.rebuild_table[0], detection.update_table[0] = 1 if write else 0, 0 if write else 1
 
 
 @kernel
 def store_point(i, points: Points, old: OldPoints):
     """Store key, core point and force of a point."""
-    old.key[i], old.force[i] = points.key[i], points.force[i]
-    core = points.core[i]
-    old.core[i] = core[0], core[1], core[2]
-
-
-@kernel
-def move_points(p, pairs: Pairs, points: Points):
-    """Update core points and normals of the points of a pair."""
-    at = pairs.start[p]
-    for k in range(pairs.count[p]):
-        if (pairs.mask[p] >> k) & 1:
-            write_geometry(pairs.slots, p, k, at, points)
-            at += 1
-
-
-@steady
-def write_geometry(slots, p, k, at, points):
-    """Write core points and normal of a point."""
-    for c in range(3):
-        points.core[at, c], points.core[at, 3 + c] = slots[p, k, SLOT_NOW_A + c], slots[p, k, SLOT_NOW_B + c]
-        points.normal[at, c] = slots[p, k, SLOT_NOW_NORMAL + c]
+    old.key[i], old.force[i], old.core[i] = points.key[i], points.force[i], points.core[i]
 
 
 @steady
@@ -276,11 +225,8 @@ def law_of(a, b, surface):
 
 
 @steady
-def match_forces(begin, end, first, last, close, points, old):
-    """Copy the forces of the old rows of a pair to its new rows: first by key, then to the nearest remaining point.
-
-    Keys change where equal faces coincide or the reduction selects other points.
-    """
+def match_by_key(begin, end, first, last, points, old):
+    """Copy the forces of the old rows of a pair to its new rows with the same keys; returns bits of both."""
     taken = given = 0
     for at in range(begin, end):
         points.force[at] = 0.0, 0.0, 0.0
@@ -289,45 +235,59 @@ def match_forces(begin, end, first, last, close, points, old):
                 points.force[at] = old.force[i]
                 taken |= 1 << (i - first)
                 given |= 1 << (at - begin)
-    for at in range(begin, end):
-        best, least = -1, close * close
-        for i in range(first, last):
-            x = points.core[at, 0] - old.core[i, 0]
-            y, z = points.core[at, 1] - old.core[i, 1], points.core[at, 2] - old.core[i, 2]
-            square = x * x + y * y + z * z
-            nearer = square < least and not (taken >> (i - first)) & 1 and not (given >> (at - begin)) & 1
-            best, least = (i, square) if nearer else (best, least)
-        if best >= 0:
-            points.force[at] = old.force[best]
-            taken |= 1 << (best - first)
+    return taken, given
+
+
+@steady
+def nearest_old(core, close, first, last, taken, old):
+    """The nearest old row of a pair that is not taken, up to a distance; -1 if there is none."""
+    best, least = -1, close * close
+    for i in range(first, last):
+        way = sub(core, old.core[i])
+        square = dot(way, way)
+        nearer = square < least and not (taken >> (i - first)) & 1
+        best, least = (i, square) if nearer else (best, least)
+    return best
 
 
 @kernel(fastmath=STEADY)
 def write_points(
-    p, pairs: Pairs, collision_shapes: CollisionShapeArrays, points: Points, old: OldPoints, detection: Detection
-):
-    """Write the points of a pair, with the forces of the last substep."""
+    p, pairs: Pairs, collision_shapes: CollisionShapeArrays, poses: Poses, points: Points, old: OldPoints,
+    detection: Detection
+):  # fmt: skip
+    """Write the points of a pair, with the forces of the last substep: by key, then of the nearest remaining point.
+
+    Keys change where equal faces coincide or the reduction selects other points.
+    """
+    if pairs.rows[p] == 0:
+        return
     a, b = pairs.collision_shapes[p]
+    f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     base = (a * len(collision_shapes) + b) * FEATURES
-    at = pairs.start[p]
+    begin, at = pairs.start[p], pairs.start[p]
     terms = law_of(a, b, collision_shapes.surface)
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
-            write_geometry(pairs.slots, p, k, at, points)
-            points.frames[at], points.collision_shapes[at], points.law[at] = (
-                (collision_shapes.frame[a], collision_shapes.frame[b]),
-                (a, b),
-                terms,
-            )
-            points.radius[at] = pairs.slots[p, k, SLOT_RADIUS_A], pairs.slots[p, k, SLOT_RADIUS_B]
-            points.key[at] = base + np.int64(pairs.slots[p, k, SLOT_FEATURE])
+            points.frames[at], points.collision_shapes[at], points.law[at] = (f, e), (a, b), terms
+            radius_a, radius_b = pairs.marks[p, k, MARK_RADIUS_A], pairs.marks[p, k, MARK_RADIUS_B]
+            n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
+            points.core[at] = core_of_a(pairs.slots, p, k, n, other, gap + radius_a + radius_b, poses.pose[f])
+            points.normal[at], points.gap[at], points.radius[at] = n, gap, (radius_a, radius_b)
+            points.key[at] = base + np.int64(pairs.marks[p, k, MARK_FEATURE])
             at += 1
-    if at == pairs.start[p]:
-        return
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
     if detection.renew[0] != 0:
         first = first_from(base, old.key, detection.old_points[0])
-        last = first_from(base + FEATURES, old.key, detection.old_points[0])
-    match_forces(
-        pairs.start[p], at, first, last, CLOSE * min(collision_shapes.size[a], collision_shapes.size[b]), points, old
-    )
+        last = first
+        while last < detection.old_points[0] and old.key[last] < base + FEATURES:
+            last += 1
+    taken, given = match_by_key(begin, at, first, last, points, old)
+    if given == (1 << (at - begin)) - 1 or last == first:
+        return
+    close = CLOSE * min(collision_shapes.size[a], collision_shapes.size[b])
+    for k in range(begin, at):
+        if not (given >> (k - begin)) & 1:
+            best = nearest_old(points.core[k], close, first, last, taken, old)
+            if best >= 0:
+                points.force[k] = old.force[best]
+                taken |= 1 << (best - first)

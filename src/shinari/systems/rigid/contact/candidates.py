@@ -1,0 +1,340 @@
+"""Candidates of each collision shape: those of larger numbers whose boxes overlap its own, along the paths of both.
+
+The shapes of a leaf of the tree descend together: one descent finds the boxes that overlap any of theirs.
+"""
+
+import numpy as np
+
+from shinari.collision.broad.pairs import Keys, contains
+from shinari.collision.narrow.pose_records import Poses
+from shinari.compute import Field, Record, kernel, scratch, shared
+from shinari.compute.kernels import STEADY
+from shinari.compute.scan import Offsets
+from shinari.geometry.bvh import LEAF, Boxes, Leaves, Nodes, Places, boxes_overlap
+from shinari.maths.function import steady
+from shinari.maths.poses import origin, rotate_vector
+from shinari.maths.vec3 import ZERO, add, dot, scale, sub
+from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
+from shinari.systems.rigid.contact.margins import SLACK, FrameMargins
+from shinari.systems.rigid.contact.pair_lists import Found
+from shinari.systems.rigid.frames import Frames
+
+# Candidates of a shape that are kept as they are counted; of one with more they are searched again.
+FEW = 32
+# Boxes that a leaf may meet, with room for those of one more leaf.
+MET = 256
+MET_ROOM = MET + LEAF
+
+
+class StartBoxes(Record):
+    """Bounding boxes of bounded shapes at the start of the substep, enlarged by the margins."""
+
+    collision_shape = Field(np.int64)
+    low = Field(np.float64, 3, unit="m", doc="low corner")
+    high = Field(np.float64, 3, unit="m", doc="high corner")
+
+
+class HalfSpaces(Record):
+    """Half spaces: the unbounded collision shapes."""
+
+    collision_shape = Field(np.int64)
+    local = Field(np.float64, 4, unit="1, m", doc="outward normal and offset in the axes of its frame")
+    normal = Field(np.float64, 3, doc="outward normal in the world")
+    height = Field(np.float64, unit="m", doc="offset in the world")
+    moving = Field(np.bool_)
+
+
+@steady
+def may_collide(f, e, frames, ignored):
+    """Whether two frames may collide."""
+    free = f != e and (frames.inverse_mass[f] > ZERO or frames.inverse_mass[e] > ZERO)
+    return free and not contains(ignored, min(f, e) * len(frames) + max(f, e))
+
+
+@kernel(fastmath=STEADY)
+def set_box(
+    k,
+    start_boxes: StartBoxes,
+    boxes: Boxes,
+    collision_shapes: CollisionShapeArrays,
+    frames: Frames,
+    margins: FrameMargins,
+    poses: Poses,
+):
+    """Write the box of a collision shape, enlarged by its margin and the slack; and the box of its path.
+
+    Rotation enlarges a box by `spin`, bounded by the ball around the origin of the frame.
+    """
+    g = start_boxes.collision_shape[k]
+    f = collision_shapes.frame[g]
+    pose, low, high, x = poses.pose[g], collision_shapes.low[g], collision_shapes.high[g], frames.x0[f]
+    middle = 0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2])
+    s = sub(high, middle)
+    c = rotate_vector(pose, middle)
+    wide = margins.margin[f] + (SLACK * collision_shapes.size[g] if frames.inverse_mass[f] > ZERO else 0.0)
+    spin, radius = margins.spin[f], collision_shapes.radius[g]
+    for i in range(3):
+        ci = c[0] if i == 0 else (c[1] if i == 1 else c[2])
+        ci += poses.pose[g, 9 + i]
+        xi = x[0] if i == 0 else (x[1] if i == 1 else x[2])
+        si = abs(poses.pose[g, 3 * i]) * s[0] + abs(poses.pose[g, 3 * i + 1]) * s[1]
+        si += abs(poses.pose[g, 3 * i + 2]) * s[2]
+        first, last = ci - si, ci + si
+        if spin > ZERO:
+            first, last = max(first - spin, xi - radius), min(last + spin, xi + radius)
+        start_boxes.low[k, i], start_boxes.high[k, i] = first - wide, last + wide
+        boxes.low[k, i] = first - wide + min(margins.path[f, i], 0.0)
+        boxes.high[k, i] = last + wide + max(margins.path[f, i], 0.0)
+
+
+@steady
+def swept_boxes_overlap(one, other, start_boxes, path, other_path):
+    """Whether two boxes overlap at some time along their paths."""
+    begin, end, separated = 0.0, 1.0, False
+    for i in range(3):
+        relative_displacement = (
+            path[0] - other_path[0] if i == 0 else (path[1] - other_path[1] if i == 1 else path[2] - other_path[2])
+        )
+        # with displacement d of one relative to the other they overlap while ahead + d t >= 0 and behind - d t >= 0
+        ahead, behind = (
+            start_boxes.high[one, i] - start_boxes.low[other, i],
+            start_boxes.high[other, i] - start_boxes.low[one, i],
+        )
+        if relative_displacement == ZERO:
+            separated |= (ahead < ZERO) | (behind < ZERO)
+        else:
+            a, b = -ahead / relative_displacement, behind / relative_displacement
+            begin, end = max(begin, min(a, b)), min(end, max(a, b))
+    return not separated and begin <= end
+
+
+@kernel(fastmath=STEADY)
+def set_half_space(e, half_spaces: HalfSpaces, collision_shapes: CollisionShapeArrays, frames: Frames, poses: Poses):
+    """Write normal and offset of a half space in the world."""
+    f, pose, local = (
+        collision_shapes.frame[half_spaces.collision_shape[e]],
+        poses.pose[half_spaces.collision_shape[e]],
+        half_spaces.local[e],
+    )
+    n = rotate_vector(pose, (local[0], local[1], local[2]))
+    half_spaces.normal[e], half_spaces.height[e] = n, local[3] + dot(n, origin(pose))
+    v, w = frames.v[f], frames.w[f]
+    half_spaces.moving[e] = (v[0] != ZERO or v[1] != ZERO or v[2] != ZERO) or (
+        w[0] != ZERO or w[1] != ZERO or w[2] != ZERO
+    )
+
+
+@shared(fastmath=STEADY)
+def find_half_spaces(
+    g: int,
+    at: int,
+    room: int,
+    found: Found,
+    start_boxes: StartBoxes,
+    collision_shapes: CollisionShapeArrays,
+    frames: Frames,
+    margins: FrameMargins,
+    ignored: Keys,
+    half_spaces: HalfSpaces,
+) -> int:
+    """List the half spaces within reach of a shape until the end of the step. Moving half spaces are always listed.
+
+    Arguments and result as of `find_box_overlaps`; only colliders are unbounded, and they have the largest numbers.
+    """
+    k, f = collision_shapes.box[g], collision_shapes.frame[g]
+    low, high = start_boxes.low[k], start_boxes.high[k]
+    c = scale(add(low, high), 0.5)
+    s = sub(high, c)
+    more, n = margins.wider[f], 0
+    for i in range(len(half_spaces)):
+        normal = half_spaces.normal[i]
+        height = dot(normal, c) - half_spaces.height[i]
+        wide = abs(normal[0]) * (s[0] + more) + abs(normal[1]) * (s[1] + more) + abs(normal[2]) * (s[2] + more)
+        if (half_spaces.moving[i] or height <= wide) and may_collide(
+            f, collision_shapes.frame[half_spaces.collision_shape[i]], frames, ignored
+        ):
+            if n < room:
+                found.collision_shape[at + n] = half_spaces.collision_shape[i]
+            n += 1
+    return n
+
+
+@shared(fastmath=STEADY)
+def find_box_overlaps(
+    g: int,
+    at: int,
+    room: int,
+    found: Found,
+    start_boxes: StartBoxes,
+    places: Places,
+    leaves: Leaves,
+    nodes: Nodes,
+    collision_shapes: CollisionShapeArrays,
+    frames: Frames,
+    margins: FrameMargins,
+    ignored: Keys,
+) -> int:
+    """List the collision shapes of larger numbers whose boxes overlap that of a collision shape along their paths.
+
+    Args:
+        g: The collision shape.
+        at: Row of the first.
+        room: Number of them that are listed at most.
+        found: Receives the collision shapes.
+        start_boxes: Boxes at the starts of the paths.
+        places: The boxes of the paths, in the order of the tree.
+        leaves: Leaves of the tree.
+        nodes: Nodes of the tree.
+        collision_shapes: The collision shapes.
+        frames: The frames.
+        margins: Their paths.
+        ignored: Keys first * frames + second of frames that never collide.
+
+    Returns:
+        Their number.
+    """
+    k, f = collision_shapes.box[g], collision_shapes.frame[g]
+    path, low, high = margins.path[f], start_boxes.low[k], start_boxes.high[k]
+    box = (
+        low[0] + min(path[0], 0.0),
+        low[1] + min(path[1], 0.0),
+        low[2] + min(path[2], 0.0),
+        high[0] + max(path[0], 0.0),
+        high[1] + max(path[1], 0.0),
+        high[2] + max(path[2], 0.0),
+    )
+    stack, count, n, depth = scratch(64, 0), len(leaves) - 1, 0, 1
+    stack[0] = 1
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        if not boxes_overlap(box, nodes.box[node]):
+            continue
+        if node < count:
+            stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
+            depth += 2
+            continue
+        for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
+            other = np.int64(places.box[p])
+            to = start_boxes.collision_shape[other]
+            there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
+            if to > g and boxes_overlap(box, there):
+                e = collision_shapes.frame[to]
+                met = swept_boxes_overlap(k, other, start_boxes, path, margins.path[e])
+                if met and may_collide(f, e, frames, ignored):
+                    if n < room:
+                        found.collision_shape[at + n] = to
+                    n += 1
+    return n
+
+
+@kernel
+def clear_count(g, offsets: Offsets, collision_shapes: CollisionShapeArrays):
+    """A collision shape without an end has no candidates of its own."""
+    if collision_shapes.box[g] < 0:
+        offsets.start[g] = 0
+
+
+@steady
+def meet_leaf(box, places, leaves, nodes, near):
+    """Places of the boxes that overlap a box, in the order of the tree; returns how many, or more than MET."""
+    stack, count, met, depth = scratch(64, 0), len(leaves) - 1, 0, 1
+    stack[0] = 1
+    while depth > 0 and met <= MET:
+        depth -= 1
+        node = stack[depth]
+        if not boxes_overlap(box, nodes.box[node]):
+            continue
+        if node < count:
+            stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
+            depth += 2
+            continue
+        for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
+            near[met] = p
+            there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
+            met += np.int64(boxes_overlap(box, there))
+    return met
+
+
+@kernel(fastmath=STEADY)
+def count_candidates(
+    leaf, offsets: Offsets, few: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
+    collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Keys,
+    half_spaces: HalfSpaces
+):  # fmt: skip
+    """Count the candidates of the collision shapes of a leaf, and list the first of each.
+
+    One descent finds the boxes that overlap any of the leaf; where these are too many, each shape descends by itself.
+    """
+    near = scratch(MET_ROOM, 0)
+    met = meet_leaf(nodes.box[len(leaves) - 1 + leaf], places, leaves, nodes, near)
+    for q in range(leaves.first[leaf], leaves.first[leaf + 1]):
+        k = np.int64(places.box[q])
+        g = start_boxes.collision_shape[k]
+        f, path, n, at = collision_shapes.frame[g], margins.path[collision_shapes.frame[g]], 0, FEW * g
+        box = places.x0[q], places.y0[q], places.z0[q], places.x1[q], places.y1[q], places.z1[q]
+        for j in range(met if met <= MET else 0):
+            p = near[j]
+            there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
+            if boxes_overlap(box, there):
+                other = np.int64(places.box[p])
+                to = start_boxes.collision_shape[other]
+                e = collision_shapes.frame[to]
+                met_on_path = to > g and swept_boxes_overlap(k, other, start_boxes, path, margins.path[e])
+                if met_on_path and may_collide(f, e, frames, ignored):
+                    if n < FEW:
+                        few.collision_shape[at + n] = to
+                    n += 1
+        if met > MET:
+            n = find_box_overlaps(
+                g, at, FEW, few, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
+            )
+        n += find_half_spaces(
+            g, at + n, FEW - n, few, start_boxes, collision_shapes, frames, margins, ignored, half_spaces
+        )
+        offsets.start[g] = n
+
+
+@kernel
+def copy_candidates(g, offsets: Offsets, few: Found, found: Found):
+    """List the candidates of a collision shape that has few, sorted."""
+    begin, end = offsets.start[g], offsets.start[g + 1]
+    if end - begin <= FEW:
+        for k in range(end - begin):
+            found.collision_shape[begin + k] = few.collision_shape[FEW * g + k]
+        sort(found.collision_shape, begin, end)
+
+
+@kernel(fastmath=STEADY)
+def list_candidates(
+    g, offsets: Offsets, found: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
+    collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Keys,
+    half_spaces: HalfSpaces
+):  # fmt: skip
+    """List the candidates of a collision shape that has many, sorted."""
+    begin, end = offsets.start[g], offsets.start[g + 1]
+    room = end - begin
+    if room > FEW:
+        n = find_box_overlaps(
+            g, begin, room, found, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
+        )
+        find_half_spaces(
+            g, begin + n, room - n, found, start_boxes, collision_shapes, frames, margins, ignored, half_spaces
+        )
+        sort(found.collision_shape, begin, end)
+
+
+@steady
+def sort(values, begin, end):
+    """Sort a part of a list (Shell 1959)."""
+    gap = 1
+    while 3 * gap + 1 < end - begin:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(begin + gap, end):
+            value, j = values[i], i
+            while j >= begin + gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3

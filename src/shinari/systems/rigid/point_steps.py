@@ -1,0 +1,229 @@
+"""Newton steps at the contact points, pair by pair: what a full step leaves, and what follows from a part of it.
+
+A full step that changes no state needs no other: its forces are those of the solution, and nothing else is written.
+Where a component needs another step, its points advance by their displacements and are classified there.
+"""
+
+import numpy as np
+
+from shinari.collision.law import (
+    APART,
+    COMPLIANCE,
+    SLIDING,
+    regularised_force,
+    regularised_stiffness,
+)
+from shinari.compute import Field, Record, kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.symmetric import times
+from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.systems.rigid.components import PENDING, SOLVED, UNSETTLED, Components, Nodes
+from shinari.systems.rigid.contact.margins import Detection
+from shinari.systems.rigid.contact.pairs import Pairs, Points
+from shinari.systems.rigid.elements import Elements, PointWork
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.points import classify_point_contact, halves, resists_rotation
+from shinari.systems.rigid.progress import Counts
+
+# Relative tolerance of the limits of friction.
+CLOSE = 1e-2
+# Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
+STRAIGHT = 0.9999
+# Spacing of numbers, relative to them.
+SPACING = 2.0**-52
+
+
+class DirectPairs(Record):
+    """Pairs with points that are solved directly, with room for all pairs."""
+
+    pair = Field(np.int64)
+
+
+@steady
+def step_of(j, nodes):
+    """Displacement and rotation of a node in the step; zero where the frame is immovable."""
+    if j < 0:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    g = nodes.vector[j]
+    return (g[0], g[1], g[2]), (g[3], g[4], g[5])
+
+
+@steady
+def point_displacement(e, one, other, elements):
+    """Displacement of a's surface past b's at a point, for the displacements and rotations of both frames."""
+    ra, rb = halves(elements.arms[e])
+    return sub(add(one[0], cross(one[1], ra)), add(other[0], cross(other[1], rb)))
+
+
+@kernel
+def list_direct_pairs(_, pairs: Pairs, direct: DirectPairs, detection: Detection, counts: Counts):
+    """List the pairs with points that are solved directly."""
+    n = 0
+    for k in range(detection.pairs[0]):
+        direct.pair[n] = k
+        n += 1 if pairs.direct[k] else 0
+    counts.direct_pairs[0] = n
+
+
+@kernel(fastmath=STEADY)
+def check_points(
+    i, direct: DirectPairs, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components,
+    nodes: Nodes, frames: Frames, first_point: np.int64
+):  # fmt: skip
+    """Write the forces of the points of a pair after a full step, and mark what the step changes in its component.
+
+    It is crossing when a point changes its state or reverses its friction. It is unsettled when a point changes its
+    state or the direction of its sliding. It is exceeding when a limit of friction is not that of the normal force.
+    """
+    k = direct.pair[i]
+    first = pairs.start[k]
+    component = elements.component[first_point + first]
+    if components.solution[component] == SOLVED:
+        return
+    one = step_of(elements.nodes[first_point + first, 0], nodes)
+    other = step_of(elements.nodes[first_point + first, 1], nodes)
+    compliance, softness = points.law[first, COMPLIANCE], components.softness[component]
+    crossing, unsettled, exceeding = False, False, False
+    for p in range(first, first + pairs.rows[k]):
+        n, d = points.normal[p], point_displacement(first_point + p, one, other, elements)
+        along, stiffness, old = dot(n, d), softness * work.stiffness[p], work.status[p]
+        most = work.friction_coefficient[p] * work.limit[p]
+        slip = add(work.slip[p], sub(d, scale(n, along)))
+        status, normal, hold, _ = regularised_force(
+            work.gap[p] + along, slip, n, stiffness, regularised_stiffness(stiffness, compliance), points.force[p], most
+        )
+        work.force[p] = add(scale(n, normal), hold)
+        if status != old and exceeds_rounding(p, work.gap[p] + along, points, frames):
+            crossing = unsettled = True
+        if status == SLIDING and old == SLIDING:
+            straight = dot(hold, work.sliding_direction[p])
+            crossing |= straight < 0.0
+            unsettled |= most > 0.0 and straight < STRAIGHT * most
+        exceeding |= exceeds_limit(status, normal, hold, work.limit[p], work.friction_coefficient[p])
+    if crossing:
+        components.crossing[component] = 1
+    if exceeding:
+        components.exceeding[component] = 1
+    if unsettled:
+        components.solution[component] = UNSETTLED
+
+
+@steady
+def exceeds_rounding(p, gap, points, frames):
+    """Whether a gap is more than the rounding of the positions, by which points of a high heap come and go for ever."""
+    a, b = points.frames[p]
+    x, y = frames.x[a], frames.x[b]
+    return abs(gap) > SPACING * (abs(x[0]) + abs(x[1]) + abs(x[2]) + abs(y[0]) + abs(y[1]) + abs(y[2]))
+
+
+@steady
+def exceeds_limit(status, normal, hold, limit, coefficient):
+    """Whether the limit of friction of a point is not that of its normal force."""
+    most = coefficient * normal * (1.0 + CLOSE)
+    wrong = (status == SLIDING and abs(normal - limit) > CLOSE * normal) or dot(hold, hold) > most * most
+    return status != APART and coefficient != 0.0 and wrong
+
+
+@kernel(fastmath=STEADY)
+def advance_points(
+    i, direct: DirectPairs, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components,
+    nodes: Nodes, first_point: np.int64
+):  # fmt: skip
+    """Advance the points of a pair by their part of the step, and classify them for the next one.
+
+    Limits of friction are renewed first where they were exceeded; the step is then a full one.
+    """
+    k = direct.pair[i]
+    first = pairs.start[k]
+    component = elements.component[first_point + first]
+    if components.solution[component] != PENDING:
+        return
+    one = step_of(elements.nodes[first_point + first, 0], nodes)
+    other = step_of(elements.nodes[first_point + first, 1], nodes)
+    part, renewed, law = components.part[component], components.renewed[component], points.law[first]
+    softness = components.softness[component]
+    for p in range(first, first + pairs.rows[k]):
+        e, n = first_point + p, points.normal[p]
+        d = point_displacement(e, one, other, elements)
+        along = dot(n, d)
+        work.applied[p] = add(scale(work.applied[p], 1.0 - part), force_of_part(e, d, part, elements))
+        work.gap[p] += along
+        work.slip[p] = add(work.slip[p], sub(d, scale(n, along)))
+        if resists_rotation(law):
+            work.rotation[p] = add(work.rotation[p], sub(one[1], other[1]))
+        if renewed != 0:
+            work.limit[p] = max(dot(n, work.force[p]), 0.0)
+        classify_point_contact(p, e, law, softness, points, work, elements)
+
+
+@steady
+def force_of_part(e, d, part, elements):
+    """Force of a point by a part of a step, t f - K d, with the displacement of the part; see `accumulate_force`."""
+    f, s = elements.force[e], elements.stiffness[e]
+    return sub(scale((f[0], f[1], f[2]), part), times((s[0], s[1], s[2], s[3], s[4], s[5]), d))
+
+
+@steady
+def applied_force(p, e, one, other, work, elements):
+    """Force that a full step, which has settled its component, has applied at a point: f - K d.
+
+    That is the force after the step, which is linear, but for sliding.
+    """
+    if work.status[p] == SLIDING:
+        return force_of_part(e, point_displacement(e, one, other, elements), 1.0, elements)
+    return work.force[p]
+
+
+@kernel(fastmath=STEADY)
+def continue_points(
+    k, pairs: Pairs, work: PointWork, elements: Elements, components: Components, nodes: Nodes, first_point: np.int64
+):  # fmt: skip
+    """Before a further solution in the same substep: keep what the last one has applied at the points of a pair."""
+    if not pairs.direct[k]:
+        return
+    first = pairs.start[k]
+    c = elements.component[first_point + first]
+    if components.direct[c] != 0 and components.solution[c] == SOLVED:
+        one = step_of(elements.nodes[first_point + first, 0], nodes)
+        other = step_of(elements.nodes[first_point + first, 1], nodes)
+        for p in range(first, first + pairs.rows[k]):
+            work.applied[p] = applied_force(p, first_point + p, one, other, work, elements)
+
+
+@kernel
+def clear_applied(p, work: PointWork):
+    """Clear the applied force of a point, where its frames stand at their prediction."""
+    work.applied[p] = 0.0, 0.0, 0.0
+
+
+@kernel(fastmath=STEADY)
+def store_points(
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, nodes: Nodes,
+    frames: Frames, first_point: np.int64
+):  # fmt: skip
+    """Store the forces of the points of a pair for the next substep; 0 where their component is not solved.
+
+    The force of the substep is that which the Newton steps have applied: it balances the momentum, in a jam too, where
+    they end without a solution and the force of the last state is what is left of the gap, times a stiffness.
+    """
+    if pairs.rows[k] == 0:
+        return
+    first = pairs.start[k]
+    a, b = points.frames[first]
+    if not (frames.active[a] or frames.active[b]):
+        return
+    c = elements.component[first_point + first]
+    direct, solved = c >= 0 and components.direct[c] != 0, c < 0 or components.solution[c] == SOLVED
+    if direct and solved:
+        one = step_of(elements.nodes[first_point + first, 0], nodes)
+        other = step_of(elements.nodes[first_point + first, 1], nodes)
+        for p in range(first, first + pairs.rows[k]):
+            points.force[p] = work.force[p]
+            work.force[p] = applied_force(p, first_point + p, one, other, work, elements)
+        return
+    for p in range(first, first + pairs.rows[k]):
+        if direct:
+            points.force[p], work.force[p] = (0.0, 0.0, 0.0), work.applied[p]
+        else:
+            points.force[p] = work.force[p] if c < 0 else work.kept_force[p]
