@@ -1,6 +1,6 @@
 """Candidates: pairs of a point and a triangle, or of two edges, that may come to touch before the next detection.
 
-Each particle gets a box around the way that it will go, in a frame that moves with the mean of all, and may go anywhere
+Each particle gets a box around the way that it will go, in a frame that moves and deforms with all, and may go anywhere
 in it. Trees of boxes find the edges and triangles whose boxes overlap; of these a pair stays when what both may move
 bridges its distance, when its objects may meet, and when it is not joined. A few particles that leave their boxes get
 new ones, and the pairs in which they take part are found anew.
@@ -14,8 +14,9 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.geometry.bvh import Boxes, BoxPairs, Overlaps, Queries
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ZERO, neg, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ZERO, add, neg, norm, reciprocal, scale, sub
 from shinari.model.model import Model
+from shinari.systems.surface_contact.affine_frame import STRETCH, into_frame, velocity_in_frame
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.elements import OWN, SECOND, ElementPairs, Elements, Searches
 from shinari.systems.surface_contact.pair_points import points_of, separation
@@ -174,9 +175,10 @@ class Finder:
 @steady
 def box_of(i, paths, detection):
     """Box around three places that a particle passes."""
-    a, b = sub(paths.place[i], detection.here[0]), sub(paths.goal[i], detection.drift[0])
-    ahead, stray, v, mean = detection.ahead[0], detection.stray[0], paths.velocity[i], detection.velocity[0]
-    c = b[0] + ahead * (v[0] - mean[0]), b[1] + ahead * (v[1] - mean[1]), b[2] + ahead * (v[2] - mean[2])
+    a = into_frame(detection.before[0], detection.centre[0], paths.place[i])
+    b = into_frame(detection.after[0], detection.goal[0], paths.goal[i])
+    stray = detection.stray[0]
+    c = add(b, scale(velocity_in_frame(detection, paths.velocity[i], b), detection.ahead[0]))
     low = min(a[0], min(b[0], c[0])), min(a[1], min(b[1], c[1])), min(a[2], min(b[2], c[2]))
     high = max(a[0], max(b[0], c[0])), max(a[1], max(b[1], c[1])), max(a[2], max(b[2], c[2]))
     return (
@@ -219,6 +221,7 @@ def set_object_box(t, paths: Paths, contact_particles: ContactParticles, objects
         x0, y0, z0 = min(x0, low[0]), min(y0, low[1]), min(z0, low[2])
         x1, y1, z1 = max(x1, high[0]), max(y1, high[1]), max(z1, high[2])
         reach = max(reach, contact_particles.radius[i])
+    reach *= STRETCH
     objects.box[t] = x0 - reach, y0 - reach, z0 - reach, x1 + reach, y1 + reach, z1 + reach
 
 
@@ -242,7 +245,7 @@ def mark_inside(m, members: Members, paths: Paths, contact_particles: ContactPar
     i = np.int64(members.particle[m])
     region, r, low, high = (
         objects.region[contact_particles.object_index[i]],
-        contact_particles.radius[i],
+        STRETCH * contact_particles.radius[i],
         paths.low[i],
         paths.high[i],
     )
@@ -266,9 +269,9 @@ def write_box(r, side, contact_particles, paths, objects, boxes):
     """
     i, j, k = side.points[r]
     a, b, c, p, q, s = (
-        contact_particles.radius[i],
-        contact_particles.radius[j],
-        contact_particles.radius[k],
+        STRETCH * contact_particles.radius[i],
+        STRETCH * contact_particles.radius[j],
+        STRETCH * contact_particles.radius[k],
         paths.low[i],
         paths.low[j],
         paths.low[k],
@@ -441,7 +444,7 @@ def filter_pair(
     # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
     separating_vector = separation(edges, paths.place, i0, i1, i2, i3)
     n = scale(separating_vector, reciprocal(norm(separating_vector)))
-    if clearance(edges, n, paths, i0, i1, i2, i3) > gap:
+    if clearance(edges, n, paths, i0, i1, i2, i3) > STRETCH * gap:
         return
     k, a = i2 if edges else i0, np.int64(contact_particles.object_index[i0])
     if objects.has_room[a] and contact_particles.object_index[j] == a:

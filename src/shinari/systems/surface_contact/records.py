@@ -25,7 +25,7 @@ class Paths(Record):
     place = Field(real, 3, unit="m", doc="position at the start of the substep")
     goal = Field(real, 3, unit="m", doc="position at its end, as known")
     velocity = Field(real, 3, unit="m/s", doc="velocity with which the particle is expected to go on")
-    low = Field(real, 3, unit="m", doc="low corner of the box that the particle stays in, without its radius")
+    low = Field(real, 3, unit="m", doc="low corner of the box that the particle stays in, in the frame, without its radius")
     high = Field(real, 3, unit="m", doc="high corner")
     outside = Field(np.bool_, doc="whether it leaves its box")
     inside = Field(np.bool_, doc="whether its box was in the region of its object at the detection")
@@ -77,23 +77,31 @@ class Sums(Record):
     place = Field(np.float64, 3, unit="m")
     goal = Field(np.float64, 3, unit="m")
     velocity = Field(np.float64, 3, unit="m/s")
-    squares = Field(np.float64, unit="m^2/s^2", doc="squares of the velocities")
     largest = Field(np.float64, unit="m", doc="largest coordinate")
+
+
+class GradientSums(Record):
+    """One row for each block of particles that take part; places and velocities less their means."""
+
+    places = Field(np.float64, 9, unit="m^2", doc="sum of x x^T by rows")
+    velocities = Field(np.float64, 9, unit="m^2/s", doc="sum of v x^T by rows")
+    squares = Field(np.float64, unit="m^2/s^2", doc="sum of v^2")
 
 
 class DetectionState(Record):
     """One row: the state of the detection."""
 
-    centre = Field(np.float64, 3, unit="m", doc="mean place")
-    goal = Field(np.float64, 3, unit="m", doc="mean goal")
-    reference = Field(np.float64, 3, unit="m", doc="mean place at the last detection of all pairs")
-    drift = Field(real, 3, unit="m", doc="mean goal relative to the reference")
-    here = Field(real, 3, unit="m", doc="mean place relative to the reference")
+    centre = Field(real, 3, unit="m", doc="mean place")
+    goal = Field(real, 3, unit="m", doc="mean goal")
     displacement = Field(real, 3, unit="m", doc="mean displacement in the substep")
     velocity = Field(real, 3, unit="m/s", doc="mean velocity")
-    spread = Field(real, unit="m/s", doc="root mean square of the velocities less their mean")
-    largest = Field(real, unit="m", doc="largest coordinate")
-    ahead = Field(real, unit="s", doc="time for which the boxes look ahead beyond the goals")
+    gradient = Field(real, 9, unit="1/s", doc="velocity gradient of the frame, by rows")
+    elapsed = Field(np.int64, doc="substeps from where the frame began to the start of this one")
+    before = Field(real, 9, doc="from places less their mean into the frame at the start of the substep, by rows")
+    after = Field(real, 9, doc="the same at its end")
+    bow = Field(real, doc="how far a path in the frame leaves its chord, as part of the displacement less the mean")
+    horizon = Field(real, unit="s", doc="time for which boxes look ahead beyond the goals")
+    ahead = Field(real, unit="s", doc="the same until the end of the step")
     stray = Field(real, unit="m", doc="how far a particle may stray from its way along each axis")
     few = Field(np.float64, doc="when more than this part of the particles is astray all pairs are found anew")
     members = Field(np.int64, doc="particles that take part now")

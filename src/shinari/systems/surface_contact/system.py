@@ -17,6 +17,7 @@ from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.paths.records import PathState
+from shinari.systems.surface_contact.affine_frame import begin_substep
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.candidates import Finder, skin_of
 from shinari.systems.surface_contact.crossing import SurfacePaths
@@ -26,7 +27,6 @@ from shinari.systems.surface_contact.detection import (
     count_substep,
     end_paths,
     expect_length,
-    forget_pairs,
     start_paths,
 )
 from shinari.systems.surface_contact.loose import MANY, LooseParticles, loose_pairs
@@ -120,8 +120,7 @@ class SurfaceContacts(System):
         h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
         detection, members = self._detection.detection, self._detection.members
         count = detection.members, 0
-        if self._each_substep:
-            p.serial(forget_pairs, detection)
+        p.serial(begin_substep, detection, self._each_substep)
         p.launch(start_paths, members, self._paths, self._particles, self._frames, h, count=count, grain=2048)
         self._detection.record(p)
         p.serial(count_substep, detection)
