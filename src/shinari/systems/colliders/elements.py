@@ -18,9 +18,10 @@ from shinari.compute import Kernel, kernel, real
 from shinari.compute.colouring import colour
 from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
+from shinari.geometry.proximity import nearest_weights
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.contact_passes import was_moved
 from shinari.model.model import Model
 from shinari.model.particles import Clock, Particles
@@ -76,27 +77,6 @@ def elements_of(scene: Contents, model: Model) -> tuple[np.ndarray, np.ndarray]:
 def blend(weights, a, b, c):
     """Point of a triangle."""
     return add(scale(a, weights[0]), add(scale(b, weights[1]), scale(c, weights[2])))
-
-
-@steady
-def nearest_weights(y, a, b, c):
-    """Weights of the point of a triangle nearest to y; for a degenerate one it lies on an edge."""
-    ap, ab, ac = sub(y, a), sub(b, a), sub(c, a)
-    bb, cc, bc = dot(ab, ab), dot(ac, ac), dot(ab, ac)
-    pb, pc = dot(ap, ab), dot(ap, ac)
-    over = reciprocal(bb * cc - bc * bc)
-    u, v = (cc * pb - bc * pc) * over, (bb * pc - bc * pb) * over
-    r = min(max(pb * reciprocal(bb), ZERO), ONE)
-    s = min(max(pc * reciprocal(cc), ZERO), ONE)
-    t = min(max((bb - bc + pc - pb) * reciprocal(bb + cc - bc - bc), ZERO), ONE)
-    on_ab, on_ac = sub(ap, scale(ab, r)), sub(ap, scale(ac, s))
-    on_bc = sub(sub(ap, scale(ab, ONE - t)), scale(ac, t))
-    d1, d2, d3 = dot(on_ab, on_ab), dot(on_ac, on_ac), dot(on_bc, on_bc)
-    inside = over > ZERO and u >= ZERO and v >= ZERO and u + v <= ONE
-    along_ab, along_ac = d1 <= d2 and d1 <= d3, d2 <= d3
-    wb = u if inside else (r if along_ab else (ZERO if along_ac else ONE - t))
-    wc = v if inside else (ZERO if along_ab else (s if along_ac else t))
-    return ONE - wb - wc, wb, wc
 
 
 @steady

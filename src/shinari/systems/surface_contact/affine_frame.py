@@ -16,7 +16,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.mat3 import cofactors, determinant
 from shinari.maths.poses import rotate_vector
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import add, dot, norm, scale, sub
 from shinari.systems.surface_contact.records import DetectionState, GradientSums, Members, Paths
 
 # Particles in a block of sums.
@@ -41,7 +41,9 @@ def into_frame(inverse, mean, x):
 @steady
 def velocity_in_frame(detection, v, y):
     """Velocity in the frame of a particle at y there."""
-    return rotate_vector(detection.after[0], sub(sub(v, detection.velocity[0]), rotate_vector(detection.gradient[0], y)))
+    return rotate_vector(
+        detection.after[0], sub(sub(v, detection.velocity[0]), rotate_vector(detection.gradient[0], y))
+    )
 
 
 @steady
@@ -66,7 +68,11 @@ def inverse_of(gradient, time):
 @steady
 def is_too_long(inverse):
     """Whether a vector may be longer by more than STRETCH after a matrix is applied to it."""
-    a, b, c = (inverse[0], inverse[3], inverse[6]), (inverse[1], inverse[4], inverse[7]), (inverse[2], inverse[5], inverse[8])
+    a, b, c = (
+        (inverse[0], inverse[3], inverse[6]),
+        (inverse[1], inverse[4], inverse[7]),
+        (inverse[2], inverse[5], inverse[8]),
+    )
     xx, yy, zz = dot(a, a) - 1.0, dot(b, b) - 1.0, dot(c, c) - 1.0
     xy, yz, zx = dot(a, b), dot(b, c), dot(c, a)
     squares = xx * xx + yy * yy + zz * zz + 2.0 * (xy * xy + yz * yz + zx * zx)

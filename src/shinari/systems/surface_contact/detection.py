@@ -10,7 +10,7 @@ from shinari.compute import Program, convert, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import add, norm, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.surface_contact.affine_frame import (
     CHUNK,

@@ -25,7 +25,9 @@ class Paths(Record):
     place = Field(real, 3, unit="m", doc="position at the start of the substep")
     goal = Field(real, 3, unit="m", doc="position at its end, as known")
     velocity = Field(real, 3, unit="m/s", doc="velocity with which the particle is expected to go on")
-    low = Field(real, 3, unit="m", doc="low corner of the box that the particle stays in, in the frame, without its radius")
+    low = Field(
+        real, 3, unit="m", doc="low corner of the box that the particle stays in, in the frame, without its radius"
+    )
     high = Field(real, 3, unit="m", doc="high corner")
     outside = Field(np.bool_, doc="whether it leaves its box")
     inside = Field(np.bool_, doc="whether its box was in the region of its object at the detection")
@@ -162,6 +164,8 @@ class RowCounts(Record):
     rows = Field(np.int64, doc="rows, retired ones too")
     found = Field(np.int64, doc="candidates that were found last")
     room = Field(np.int64, doc="room needed for something that grows next")
+    overlaps = Field(np.int64, doc="pairs of boxes that overlap in a search")
+    batches = Field(np.int64, doc="batches of pairs or rows that are measured at once")
     fresh = Field(np.int64, doc="rows that were written last")
     unused = Field(np.int64, doc="rows that are retired")
     retired = Field(np.int64, doc="rows that were retired last")

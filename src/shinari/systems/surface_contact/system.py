@@ -35,9 +35,10 @@ from shinari.systems.surface_contact.row_table import RowTable
 from shinari.systems.surface_contact.rows import (
     activate_deep,
     bounce_block,
+    count_batches,
     evaluate_fresh,
     find_overlap,
-    refresh_row,
+    refresh_rows,
     solve_block,
     tell_overlap,
 )
@@ -125,7 +126,8 @@ class SurfaceContacts(System):
         self._detection.record(p)
         p.serial(count_substep, detection)
         p.launch(expect_length, members, self._paths, detection, h, count=count, grain=2048)
-        p.launch(refresh_row, self.rows.rows, *moving, h, count=(table.rows, 0), grain=1024)
+        p.serial(count_batches, table)
+        p.launch(refresh_rows, table, self.rows.rows, *moving, h, count=(table.batches, 0), grain=64)
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Solve all rows once; `first` in the first iteration of a substep. `rows.table.overlap` tells the largest."""
