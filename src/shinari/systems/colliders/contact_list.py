@@ -152,7 +152,7 @@ def fill_lists(
         items.points[row] = elements.points[i]
     else:
         items.points[row] = i, i, i
-    items.first[row], items.end[row] = m, end
+    items.first[row], items.end[row], items.bound[row] = m, end, np.float32(-1.0)
     for w in range(words):
         rest, k = marks.word[i * words + w], w * WORD
         while rest != NO_BIT:

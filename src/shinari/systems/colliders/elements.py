@@ -31,13 +31,13 @@ from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.collide import (
-    move,
-    note_displacement,
     place,
     previous_position,
+    push,
     record,
     remember,
     response,
+    slack,
     surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
@@ -48,6 +48,7 @@ ROUNDS = 6
 # Tries where two planes that touch the solid meet, before the search goes halfway back.
 CUTS = 2
 HALF, THIRD = np.float32(0.5), np.float32(1.0 / 3.0)
+FAR = np.float32(1e30)
 CLOSE, AT_VERTEX, SMALL = np.float32(5e-3), np.float32(0.995), np.float32(0.05)
 
 
@@ -154,8 +155,8 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
         begins: The same at the start.
 
     Returns:
-        Whether it may touch, whether the weights are those at the start, a lower bound of its gap [m] at the end, and
-        the weights.
+        Whether it may touch, whether the weights are those at the start, the best lower bound found of its gap [m] at
+        the end, and the weights.
     """
     a, b, c = ends
     best, trial = start, start
@@ -170,23 +171,25 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
         x = blend(trial, a, b, c)
         value, n = distance_and_normal(kind, x, s, fields)
         # a convex solid lies behind the plane that touches it: no point of the triangle is deeper than this
-        solves_contacts = tangent(value, n, x, a, b, c)
-        bound = min(solves_contacts[0], min(solves_contacts[1], solves_contacts[2]))
+        touching = tangent(value, n, x, a, b, c)
+        bound = min(touching[0], min(touching[1], touching[2]))
         if fresh and not late:
             low = (bound if kind <= LAST_CONVEX else value - size - size) - radius
             if low >= (largest_displacement if back else nothing):
                 touches = False
                 break
+        elif kind <= LAST_CONVEX and not late:
+            low = max(low, bound - radius)
         done = looks == LOOKS
         if fresh or value < gap:
             best, gap, fresh, misses = trial, value, False, 0
-            plane = solves_contacts
+            plane = touching
             done |= kind <= LAST_CONVEX and value - bound <= close
             trial = best if done else step_to(kind, s, x, value, n, stretch, a, b, c)
             stretch = stretch + stretch
         else:
             misses += 1
-            cut, bound = lowest_of_two(plane, solves_contacts)
+            cut, bound = lowest_of_two(plane, touching)
             cuts = kind <= LAST_CONVEX and misses <= CUTS
             done |= cuts and gap - bound <= close
             # to where both planes meet, or halfway back
@@ -221,14 +224,17 @@ def project_elements() -> Kernel:
     ):  # fmt: skip
         h = clock.substep_length[0]
         rate = ONE / h
-        i = vertices(items.points[p])
+        i, first = vertices(items.points[p]), clock.first[0] != 0
+        if not first and largest_of(contact_particles.path, i) < items.bound[p]:
+            return
         if clock.local[0] != 0 and not some_moved(clock, contact_particles.moved_in, i):
             return
-        row = np.int64(particles.origin_index[i[0]]) * len(colliders)
+        row, least = np.int64(particles.origin_index[i[0]]) * len(colliders), FAR + ZERO * h
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
-            far = largest_of(contact_particles.travelled, i)
-            if is_mesh(colliders.kind[k]) or is_far(contacts, m, far, clock.first[0] != 0):
+            far = largest_of(contact_particles.path, i)
+            if is_mesh(colliders.kind[k]) or is_far(contacts, m, far, first):
+                least = bound_with(least, m, contacts, colliders)
                 continue
             pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
             law = combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k])
@@ -249,7 +255,9 @@ def project_elements() -> Kernel:
                     ends,
                     begins,
                 )
-                contacts.bound[m] = -ONE if near or again > 0 or moves else low - far
+                apart = slack(low, least_of(contact_particles.radius, i), largest_displacement)
+                sure = again == 0 and not (moves or late or contacts.normal_correction[m] > ZERO)
+                contacts.bound[m] = bound_of(sure, far, apart)
                 share = vertex_weights(b, i)
                 w = inverse_mass_at(particles.x, i, share)
                 if again == 0:
@@ -275,6 +283,7 @@ def project_elements() -> Kernel:
                         (rate * rate, h * speed),
                     )
                 if touches:
+                    contacts.bound[m] = -ONE
                     remember(
                         contacts,
                         m,
@@ -288,8 +297,22 @@ def project_elements() -> Kernel:
                     move_vertices(contact_particles, particles, i, share, w, correction, silent, clock, rate)
                 if not late and (not touches or norm(correction) <= SMALL * reach):
                     break
+            least = bound_with(least, m, contacts, colliders)
+        items.bound[p] = least
 
     return project_element
+
+
+@steady
+def bound_of(sure, far, apart):
+    """Bound of the path of an element that may go a distance on; none where that is not sure."""
+    return far + apart if sure else -ONE + ZERO * far
+
+
+@steady
+def bound_with(least, m, contacts, colliders):
+    """The least of a bound and that of a contact; contacts with meshes are left to others."""
+    return least if is_mesh(colliders.kind[np.int64(contacts.solid[m])]) else min(least, contacts.bound[m])
 
 
 @steady
@@ -381,10 +404,8 @@ def move_vertex(contact_particles, particles, i, b, w, correction, silent, clock
     x = particles.x
     if x[i, 3] > ZERO and b > ZERO:
         part = x[i, 3] * b / w
-        stride = part * norm(correction)
-        note_displacement(contact_particles, i, stride, clock)
-        contact_particles.displacement[i] += stride
-        move(x, particles.predicted, particles.v, i, part, correction, silent, rate)
+        contact_particles.displacement[i] += part * norm(correction)
+        push(contact_particles, particles, i, part, correction, silent, clock, rate)
 
 
 @kernel(fastmath=STEADY)

@@ -1,8 +1,8 @@
 """The frame in which particles keep to their boxes: it moves and deforms as they do in the mean.
 
-A particle at x is at y = F^-1 (x - c) in the frame: c is the mean place, and F = 1 + t A with the velocity gradient A of
-the particles at the last detection of all pairs, from least squares, a time t ago. What falls, turns, or is drawn over
-something stays about where it is. Any A is right: a pair whose boxes are apart by d in the frame is apart by
+A particle at x is at y = F^-1 (x - c) in the frame: c is the mean place, and F = 1 + t A with the velocity gradient A
+of the particles at the last detection of all pairs, from least squares, a time t ago. What falls, turns, or is drawn
+over something stays about where it is. Any A is right: a pair whose boxes are apart by d in the frame is apart by
 d / |F^-1| at least. Pairs are kept for STRETCH times the distance that they keep, and found anew when |F^-1| is larger.
 
 Within a substep F^-1 goes linearly from one value to the next, so that a path is a parabola in the frame; it leaves its

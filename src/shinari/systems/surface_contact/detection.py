@@ -10,7 +10,7 @@ from shinari.compute import Program, convert, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, norm, scale, sub
+from shinari.maths.vec3 import ZERO, add, norm, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.surface_contact.affine_frame import (
     CHUNK,
@@ -104,13 +104,32 @@ class SurfaceDetection:
 
 
 @kernel(fastmath=STEADY)
-def start_paths(m, members: Members, paths: Paths, particles: Particles, frames: Frames, h: real):
+def start_paths(
+    m,
+    members: Members,
+    paths: Paths,
+    contact_particles: ContactParticles,
+    particles: Particles,
+    frames: Frames,
+    h: real,
+):
     """A substep begins: keep the position; the particle goes on with its velocity."""
     i = members.particle[m]
     x, v, offset = particles.x[i], particles.v[i], frames.offset[particles.origin_index[i]]
     begin = x[0], x[1], x[2]
     paths.begin[i], paths.velocity[i] = begin, v
+    contact_particles.path[i], contact_particles.last_position[i] = ZERO * h, begin
     paths.place[i], paths.goal[i] = add(begin, offset), add(add(begin, scale(v, h)), offset)
+
+
+@kernel(fastmath=STEADY)
+def measure_path(m, members: Members, contact_particles: ContactParticles, particles: Particles):
+    """Add to the path of a particle what has moved it."""
+    i = members.particle[m]
+    x = particles.x[i]
+    now = x[0], x[1], x[2]
+    contact_particles.path[i] += norm(sub(now, contact_particles.last_position[i]))
+    contact_particles.last_position[i] = now
 
 
 @kernel(fastmath=STEADY)

@@ -141,7 +141,7 @@ def highest(n, lanes, row, k):
 
 @steady
 def clearance(edges, lanes, k):
-    """Least n . (p - q), p in the boxes of the first element, q in those of the second, n along their shortest distance.
+    """Least n . (p - q), p in the boxes of the first element, q in those of the second, n their shortest distance.
 
     It has no branches, so that several pairs are measured at once.
     """
@@ -164,7 +164,7 @@ def measure_pairs(
     b, counts: RowCounts, pairs: BoxPairs, first: Side, second: Side, paths: Paths,
     contact_particles: ContactParticles, flags: Offsets, edges: bool, mode: int,
 ):  # fmt: skip
-    """Whether a plane across the shortest distance keeps the boxes of two elements a gap apart, for a batch of pairs."""
+    """Whether a plane across the shortest distance keeps two elements a gap apart in their boxes, for a batch."""
     begin = b * BATCH
     count = min(BATCH, counts.overlaps[0] - begin)
     radius, like = contact_particles.radius, paths.place[0, 0]

@@ -15,6 +15,8 @@ class ContactParticles(Record):
     arc = Field(real, unit="m", doc="distance along the rope")
     rest = Field(real, 3, unit="m", doc="position at the start of the scene, relative to their origin")
     moved_in = Field(np.int64, doc="pass over the contacts that last moved it noticeably")
+    last_position = Field(real, 3, unit="m", doc="position up to which its path is known, relative to its origin")
+    path = Field(real, unit="m", doc="length of its path in this substep")
     vertex = Field(np.uint32, doc="the particle itself, or the one that stands for all with which it is sewn together")
 
 
@@ -152,6 +154,7 @@ class Rows(Record):
     start = Field(real, unit="m", doc="distance at the start of the substep, or a lower bound where that is enough")
     distance = Field(real, unit="m", doc="distance at the start of the substep; what comes out silently adds to it")
     approach = Field(real, unit="m/s", doc="relative velocity along n at the start of the substep")
+    bound = Field(real, unit="m", doc="sum of the paths of its particles from which on it may overlap")
     multiplier = Field(real, unit="kg m", doc="sum of the pushes over their inverse masses in this substep")
     base = Field(real, unit="m", doc="distance when it was last taken plus what its particles had travelled")
     impulse = Field(real, 3, unit="N s", doc="impulse on the first point, summed over the step")

@@ -120,7 +120,7 @@ def take(r, lanes, k, most, rows, particles, paths, frames, h):
         o1, o2, o3 = shift(indices, origins, i0, i1), shift(indices, origins, i0, i2), shift(indices, origins, i0, i3)
         rows.weights[r], rows.normal[r] = w, n
         rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
-        rows.distance[r], rows.approach[r] = distance, speed
+        rows.distance[r], rows.approach[r], rows.bound[r] = distance, speed, -ONE
     return near
 
 
@@ -233,6 +233,14 @@ def note_moved(moved_in, i, x, number):
 
 
 @steady
+def note_path(contact_particles, i, x, length):
+    """Add to the path of a particle what a row has moved it; blocks of one colour may share what is fixed."""
+    if x[i, 3] > ZERO:
+        contact_particles.path[i] += abs(length)
+        contact_particles.last_position[i] = x[i, 0], x[i, 1], x[i, 2]
+
+
+@steady
 def is_solved(r, rows, contact_particles, clock):
     """Whether a row that is active takes part in the pass."""
     if clock.local[0] == 0:
@@ -250,6 +258,10 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     `number` is that of the pass, `reach` how far what overlapped at the start may come out [m].
     """
     i0, i1, i2, i3 = rows.points[r]
+    path = contact_particles.path
+    gone = path[i0] + path[i1] + path[i2] + path[i3]
+    if gone < rows.bound[r]:
+        return ZERO * h
     x, predicted, velocities = particles.x, particles.predicted, particles.v
     origin_indices, origins, gap = particles.origin_index, frames.origin, rows.gap[r]
     w, n, old = rows.weights[r], rows.normal[r], rows.multiplier[r]
@@ -259,7 +271,9 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
         shift(origin_indices, origins, i0, i3),
     )
     a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
-    if old == ZERO and height(rows.edges[r], n, a, b, c) >= gap:
+    apart = height(rows.edges[r], n, a, b, c) - gap
+    rows.bound[r] = gone + apart if old == ZERO else -ONE
+    if old == ZERO and apart >= ZERO:
         return ZERO * h
     # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
     # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
@@ -285,7 +299,7 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     push = change * mobility
     if push == ZERO and out == ZERO:
         return ZERO * h
-    rows.weights[r], rows.normal[r] = w, n
+    rows.weights[r], rows.normal[r], rows.bound[r] = w, n, -ONE
     rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
     move = push + out
     # friction: the relative displacement of the two points in this substep, along the surface
@@ -304,6 +318,11 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     add_to(predicted, i1, m1, quiet)
     add_to(predicted, i2, m2, quiet)
     add_to(predicted, i3, m3, quiet)
+    length = norm(along)
+    note_path(contact_particles, i0, x, m0 * length)
+    note_path(contact_particles, i1, x, m1 * length)
+    note_path(contact_particles, i2, x, m2 * length)
+    note_path(contact_particles, i3, x, m3 * length)
     add_to(rows.impulse, r, ONE / h, sub(along, quiet))
     rows.multiplier[r] = old + change
     rows.distance[r] += out

@@ -27,6 +27,7 @@ from shinari.systems.surface_contact.detection import (
     count_substep,
     end_paths,
     expect_length,
+    measure_path,
     start_paths,
 )
 from shinari.systems.surface_contact.loose import MANY, LooseParticles, loose_pairs
@@ -122,7 +123,8 @@ class SurfaceContacts(System):
         detection, members = self._detection.detection, self._detection.members
         count = detection.members, 0
         p.serial(begin_substep, detection, self._each_substep)
-        p.launch(start_paths, members, self._paths, self._particles, self._frames, h, count=count, grain=2048)
+        starts = self._paths, self._contact_particles, self._particles, self._frames
+        p.launch(start_paths, members, *starts, h, count=count, grain=2048)
         self._detection.record(p)
         p.serial(count_substep, detection)
         p.launch(expect_length, members, self._paths, detection, h, count=count, grain=2048)
@@ -134,7 +136,9 @@ class SurfaceContacts(System):
         h, table = self._settings.substep, self.rows.table
         reach = h * (self._settings.depenetration_speed if first else 0.0)
         records = self._particles, self._contact_particles, self._finder.objects, self._frames
-        overlaps, colours = self.rows.overlaps, self.rows.colours
+        overlaps, colours, members = self.rows.overlaps, self.rows.colours, self._detection.members
+        count = self._detection.detection.members, 0
+        p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
         colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, self._clock, h, reach)
         p.serial(find_overlap, overlaps, colours.current, table)
 
@@ -165,7 +169,8 @@ class SurfaceContacts(System):
         """Take loose particles in that come near a surface."""
         if self._loose is not None:
             h, members = self._settings.substep, self._detection.members
-            self._loose.record_watch(p, members, self._paths, self._particles, self._frames, h)
+            moving = self._paths, self._contact_particles, self._particles, self._frames
+            self._loose.record_watch(p, members, *moving, h)
 
     def record_pairs(self, p: Program, path_state: PathState) -> None:
         """Find the pairs that the displacements of the substep may bring together."""
