@@ -48,7 +48,7 @@ class ContactList:
         self.words = -(-colliders // WORD)
         self.marks = Marks.zeros(self._count * self.words)
         self.items, self.contacts, self._old, self._kept = (
-            Items.zeros(0),
+            Items.zeros(0, precision),
             *(Contacts.zeros(0, precision) for _ in range(3)),
         )
         self.counts, self.colours = Counts.zeros(1), Colours.zeros(len(colours))
