@@ -62,6 +62,27 @@ def triangle_weights(a, b, c):
 
 
 @steady
+def nearest_weights(y, a, b, c):
+    """Weights of the point of a triangle nearest to y, without branches; for a degenerate one it lies on an edge."""
+    ap, ab, ac = sub(y, a), sub(b, a), sub(c, a)
+    bb, cc, bc = dot(ab, ab), dot(ac, ac), dot(ab, ac)
+    pb, pc = dot(ap, ab), dot(ap, ac)
+    over = reciprocal(bb * cc - bc * bc)
+    u, v = (cc * pb - bc * pc) * over, (bb * pc - bc * pb) * over
+    r = min(max(pb * reciprocal(bb), ZERO), ONE)
+    s = min(max(pc * reciprocal(cc), ZERO), ONE)
+    t = min(max((bb - bc + pc - pb) * reciprocal(bb + cc - bc - bc), ZERO), ONE)
+    on_ab, on_ac = sub(ap, scale(ab, r)), sub(ap, scale(ac, s))
+    on_bc = sub(sub(ap, scale(ab, ONE - t)), scale(ac, t))
+    d1, d2, d3 = dot(on_ab, on_ab), dot(on_ac, on_ac), dot(on_bc, on_bc)
+    inside = over > ZERO and u >= ZERO and v >= ZERO and u + v <= ONE
+    along_ab, along_ac = d1 <= d2 and d1 <= d3, d2 <= d3
+    wb = u if inside else (r if along_ab else (ZERO if along_ac else ONE - t))
+    wc = v if inside else (ZERO if along_ab else (s if along_ac else t))
+    return ONE - wb - wc, wb, wc
+
+
+@steady
 def segment_weights(p, q, r):
     """Places (s, t) along the segments from the origin to p and from q to r that are nearest to each other."""
     d2 = sub(r, q)
@@ -84,6 +105,17 @@ def pair_weights(edges, a, b, c):
         return ONE - s, s, t - ONE, -t
     u, v, w = triangle_weights(a, b, c)
     return u - u + ONE, -u, -v, -w
+
+
+@steady
+def straight_weights(edges, a, b, c):
+    """`pair_weights` without branches where `edges` is known, for loops that vectorise."""
+    zero = ZERO * a[0]
+    if edges:
+        s, t = segment_weights(a, b, c)
+        return ONE - s, s, t - ONE, -t
+    u, v, w = nearest_weights((zero, zero, zero), a, b, c)
+    return zero + ONE, -u, -v, -w
 
 
 @shared(fastmath=STEADY)

@@ -34,7 +34,8 @@ from shinari.systems.colliders.records import Colliders, ContactParticles, Conta
 TRACES = 24
 SAME_SIDE = np.float32(0.7)
 TOUCH = np.float32(1e-3)
-TWO = np.float32(2.0)
+FAR = np.float32(1e30)
+HALF, TWO = np.float32(0.5), np.float32(2.0)
 
 
 @steady
@@ -223,17 +224,21 @@ def project_particles() -> Kernel:
     ):
         h = clock.substep_length[0]
         rate = ONE / h
-        i = np.int64(items.item[p])
+        i, first = np.int64(items.item[p]), clock.first[0] != 0
+        if not first and contact_particles.path[i] < items.bound[p]:
+            return
         if clock.local[0] != 0 and not was_moved(clock, contact_particles.moved_in, i):
             return
         w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
+        least = FAR + ZERO * h
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
             if is_mesh(colliders.kind[k]):
                 continue
-            if clock.first[0] != 0:
+            if first:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
-            if contact_particles.travelled[i] < contacts.bound[m]:
+            if contact_particles.path[i] < contacts.bound[m]:
+                least = min(least, contacts.bound[m])
                 continue
             pose = poses.after[row + k]
             a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
@@ -252,16 +257,18 @@ def project_particles() -> Kernel:
                 rotate_vector_back(pose, contacts.friction_correction[m]),
                 (rate * rate, h * speed),
             )
-            contacts.bound[m] = -ONE if colliders.moves[k] else gap - contact_particles.travelled[i]
+            apart = slack(gap, contact_particles.radius[i], norm(sub(b, a)))
+            contacts.bound[m] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
+            least = min(least, contacts.bound[m])
             if not touches:
                 continue
             remember(
                 contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap
             )
             correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
-            note_displacement(contact_particles, i, norm(correction), clock)
-            move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
+            push(contact_particles, particles, i, ONE, correction, silent, clock, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
+        items.bound[p] = least
 
     return project_particle
 
@@ -278,9 +285,28 @@ def remember(contacts, m, normal_correction, friction_correction, n, gap):
 
 
 @steady
+def slack(gap, radius, displacement):
+    """How far what is a gap away may go before it can touch.
+
+    It keeps a gap at its end up to the gap itself, and cannot have gone through as long as the surface at its middle
+    ends farther away than its displacement in the substep.
+    """
+    return min(gap, HALF * (gap + radius - displacement))
+
+
+@steady
+def push(contact_particles, particles, i, share, correction, silent, clock, rate):
+    """Move a particle by a share of the correction of a contact."""
+    note_displacement(contact_particles, i, share * norm(correction), clock)
+    move(particles.x, particles.predicted, particles.v, i, share, correction, silent, rate)
+    contact_particles.last_position[i] = place(particles.x, i)
+
+
+@steady
 def note_displacement(contact_particles, i, length, clock):
     """Note that a contact moves a particle by a length, and in which pass it last did so noticeably."""
     contact_particles.travelled[i] += TWO * length
+    contact_particles.path[i] += length
     if length > NOTICEABLE * contact_particles.radius[i]:
         contact_particles.moved_in[i] = clock.contact_pass[0]
 

@@ -48,7 +48,7 @@ class ContactList:
         self.words = -(-colliders // WORD)
         self.marks = Marks.zeros(self._count * self.words)
         self.items, self.contacts, self._old, self._kept = (
-            Items.zeros(0),
+            Items.zeros(0, precision),
             *(Contacts.zeros(0, precision) for _ in range(3)),
         )
         self.counts, self.colours = Counts.zeros(1), Colours.zeros(len(colours))
@@ -152,7 +152,7 @@ def fill_lists(
         items.points[row] = elements.points[i]
     else:
         items.points[row] = i, i, i
-    items.first[row], items.end[row] = m, end
+    items.first[row], items.end[row], items.bound[row] = m, end, np.float32(-1.0)
     for w in range(words):
         rest, k = marks.word[i * words + w], w * WORD
         while rest != NO_BIT:

@@ -166,7 +166,8 @@ def mark_particle(
         stride,
         stride,
     )
-    contact_particles.detected_position[i] = now
+    contact_particles.detected_position[i] = contact_particles.last_position[i] = now
+    contact_particles.path[i] = ZERO * radius
     free = particles.x[i, 3] > ZERO
     for w in range(words):
         bits = NO_BIT
@@ -244,6 +245,8 @@ def check_margin(i, contact_particles: ContactParticles, particles: Particles, s
     stride = length(sub(now, start))
     gone = length(sub(now, contact_particles.detected_position[i])) + stride
     contact_particles.displacement[i], contact_particles.travelled[i] = stride, gone
+    contact_particles.path[i] += length(sub(now, contact_particles.last_position[i]))
+    contact_particles.last_position[i] = now
     if not (gone <= contact_particles.margin[i]):
         search.stale[0] = 1
 

@@ -18,9 +18,10 @@ from shinari.compute import Kernel, kernel, real
 from shinari.compute.colouring import colour
 from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
+from shinari.geometry.proximity import nearest_weights
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.contact_passes import was_moved
 from shinari.model.model import Model
 from shinari.model.particles import Clock, Particles
@@ -30,13 +31,13 @@ from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.collide import (
-    move,
-    note_displacement,
     place,
     previous_position,
+    push,
     record,
     remember,
     response,
+    slack,
     surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
@@ -47,6 +48,7 @@ ROUNDS = 6
 # Tries where two planes that touch the solid meet, before the search goes halfway back.
 CUTS = 2
 HALF, THIRD = np.float32(0.5), np.float32(1.0 / 3.0)
+FAR = np.float32(1e30)
 CLOSE, AT_VERTEX, SMALL = np.float32(5e-3), np.float32(0.995), np.float32(0.05)
 
 
@@ -76,27 +78,6 @@ def elements_of(scene: Contents, model: Model) -> tuple[np.ndarray, np.ndarray]:
 def blend(weights, a, b, c):
     """Point of a triangle."""
     return add(scale(a, weights[0]), add(scale(b, weights[1]), scale(c, weights[2])))
-
-
-@steady
-def nearest_weights(y, a, b, c):
-    """Weights of the point of a triangle nearest to y; for a degenerate one it lies on an edge."""
-    ap, ab, ac = sub(y, a), sub(b, a), sub(c, a)
-    bb, cc, bc = dot(ab, ab), dot(ac, ac), dot(ab, ac)
-    pb, pc = dot(ap, ab), dot(ap, ac)
-    over = reciprocal(bb * cc - bc * bc)
-    u, v = (cc * pb - bc * pc) * over, (bb * pc - bc * pb) * over
-    r = min(max(pb * reciprocal(bb), ZERO), ONE)
-    s = min(max(pc * reciprocal(cc), ZERO), ONE)
-    t = min(max((bb - bc + pc - pb) * reciprocal(bb + cc - bc - bc), ZERO), ONE)
-    on_ab, on_ac = sub(ap, scale(ab, r)), sub(ap, scale(ac, s))
-    on_bc = sub(sub(ap, scale(ab, ONE - t)), scale(ac, t))
-    d1, d2, d3 = dot(on_ab, on_ab), dot(on_ac, on_ac), dot(on_bc, on_bc)
-    inside = over > ZERO and u >= ZERO and v >= ZERO and u + v <= ONE
-    along_ab, along_ac = d1 <= d2 and d1 <= d3, d2 <= d3
-    wb = u if inside else (r if along_ab else (ZERO if along_ac else ONE - t))
-    wc = v if inside else (ZERO if along_ab else (s if along_ac else t))
-    return ONE - wb - wc, wb, wc
 
 
 @steady
@@ -174,8 +155,8 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
         begins: The same at the start.
 
     Returns:
-        Whether it may touch, whether the weights are those at the start, a lower bound of its gap [m] at the end, and
-        the weights.
+        Whether it may touch, whether the weights are those at the start, the best lower bound found of its gap [m] at
+        the end, and the weights.
     """
     a, b, c = ends
     best, trial = start, start
@@ -190,23 +171,25 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
         x = blend(trial, a, b, c)
         value, n = distance_and_normal(kind, x, s, fields)
         # a convex solid lies behind the plane that touches it: no point of the triangle is deeper than this
-        solves_contacts = tangent(value, n, x, a, b, c)
-        bound = min(solves_contacts[0], min(solves_contacts[1], solves_contacts[2]))
+        touching = tangent(value, n, x, a, b, c)
+        bound = min(touching[0], min(touching[1], touching[2]))
         if fresh and not late:
             low = (bound if kind <= LAST_CONVEX else value - size - size) - radius
             if low >= (largest_displacement if back else nothing):
                 touches = False
                 break
+        elif kind <= LAST_CONVEX and not late:
+            low = max(low, bound - radius)
         done = looks == LOOKS
         if fresh or value < gap:
             best, gap, fresh, misses = trial, value, False, 0
-            plane = solves_contacts
+            plane = touching
             done |= kind <= LAST_CONVEX and value - bound <= close
             trial = best if done else step_to(kind, s, x, value, n, stretch, a, b, c)
             stretch = stretch + stretch
         else:
             misses += 1
-            cut, bound = lowest_of_two(plane, solves_contacts)
+            cut, bound = lowest_of_two(plane, touching)
             cuts = kind <= LAST_CONVEX and misses <= CUTS
             done |= cuts and gap - bound <= close
             # to where both planes meet, or halfway back
@@ -241,14 +224,17 @@ def project_elements() -> Kernel:
     ):  # fmt: skip
         h = clock.substep_length[0]
         rate = ONE / h
-        i = vertices(items.points[p])
+        i, first = vertices(items.points[p]), clock.first[0] != 0
+        if not first and largest_of(contact_particles.path, i) < items.bound[p]:
+            return
         if clock.local[0] != 0 and not some_moved(clock, contact_particles.moved_in, i):
             return
-        row = np.int64(particles.origin_index[i[0]]) * len(colliders)
+        row, least = np.int64(particles.origin_index[i[0]]) * len(colliders), FAR + ZERO * h
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
-            far = largest_of(contact_particles.travelled, i)
-            if is_mesh(colliders.kind[k]) or is_far(contacts, m, far, clock.first[0] != 0):
+            far = largest_of(contact_particles.path, i)
+            if is_mesh(colliders.kind[k]) or is_far(contacts, m, far, first):
+                least = bound_with(least, m, contacts, colliders)
                 continue
             pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
             law = combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k])
@@ -269,7 +255,9 @@ def project_elements() -> Kernel:
                     ends,
                     begins,
                 )
-                contacts.bound[m] = -ONE if near or again > 0 or moves else low - far
+                apart = slack(low, least_of(contact_particles.radius, i), largest_displacement)
+                sure = again == 0 and not (moves or late or contacts.normal_correction[m] > ZERO)
+                contacts.bound[m] = bound_of(sure, far, apart)
                 share = vertex_weights(b, i)
                 w = inverse_mass_at(particles.x, i, share)
                 if again == 0:
@@ -295,6 +283,7 @@ def project_elements() -> Kernel:
                         (rate * rate, h * speed),
                     )
                 if touches:
+                    contacts.bound[m] = -ONE
                     remember(
                         contacts,
                         m,
@@ -308,8 +297,22 @@ def project_elements() -> Kernel:
                     move_vertices(contact_particles, particles, i, share, w, correction, silent, clock, rate)
                 if not late and (not touches or norm(correction) <= SMALL * reach):
                     break
+            least = bound_with(least, m, contacts, colliders)
+        items.bound[p] = least
 
     return project_element
+
+
+@steady
+def bound_of(sure, far, apart):
+    """Bound of the path of an element that may go a distance on; none where that is not sure."""
+    return far + apart if sure else -ONE + ZERO * far
+
+
+@steady
+def bound_with(least, m, contacts, colliders):
+    """The least of a bound and that of a contact; contacts with meshes are left to others."""
+    return least if is_mesh(colliders.kind[np.int64(contacts.solid[m])]) else min(least, contacts.bound[m])
 
 
 @steady
@@ -401,10 +404,8 @@ def move_vertex(contact_particles, particles, i, b, w, correction, silent, clock
     x = particles.x
     if x[i, 3] > ZERO and b > ZERO:
         part = x[i, 3] * b / w
-        stride = part * norm(correction)
-        note_displacement(contact_particles, i, stride, clock)
-        contact_particles.displacement[i] += stride
-        move(x, particles.predicted, particles.v, i, part, correction, silent, rate)
+        contact_particles.displacement[i] += part * norm(correction)
+        push(contact_particles, particles, i, part, correction, silent, clock, rate)
 
 
 @kernel(fastmath=STEADY)

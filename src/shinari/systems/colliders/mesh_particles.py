@@ -18,13 +18,13 @@ from shinari.shapes.kernels.all_distances import is_mesh, mesh_distance
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.collide import (
     contact_change,
-    move,
-    note_displacement,
     place,
     previous_position,
+    push,
     record,
     remember,
     response,
+    slack,
     surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
@@ -68,7 +68,7 @@ def project_mesh_particle(
         if clock.first[0] != 0:
             contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
             looks.known[m] = False
-        if contact_particles.travelled[i] < contacts.bound[m]:
+        if contact_particles.path[i] < contacts.bound[m]:
             continue
         pose, radius = poses.after[row + k], contact_particles.radius[i]
         a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
@@ -100,11 +100,11 @@ def project_mesh_particle(
             touches, correction, silent, n, normal_correction, friction_correction, gap = respond_to_solid(
                 colliders.kind[k], colliders.size[k], fields, a, b, radius, w, law, old[0], old[1], limits
             )
-        contacts.bound[m] = -ONE if colliders.moves[k] else gap - contact_particles.travelled[i]
+        apart = slack(gap, radius, length)
+        contacts.bound[m] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
         if not touches:
             continue
         remember(contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap)
         correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
-        note_displacement(contact_particles, i, norm(correction), clock)
-        move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
+        push(contact_particles, particles, i, ONE, correction, silent, clock, rate)
         record(contacts.impulse, m, sub(correction, silent), rate / w)

@@ -49,6 +49,8 @@ class ContactParticles(Record, ragged=True):
     travelled = Field(
         real, unit="m", doc="distance gone since the last detection, with the displacement in the substep"
     )
+    last_position = Field(real, 3, unit="m", doc="position up to which its path is known")
+    path = Field(real, unit="m", doc="length of its path since the last detection")
     moved_in = Field(np.int64, doc="pass over the contacts that last moved it noticeably")
     displacement = Field(real, unit="m", doc="in this substep; only that of elements is kept up to date")
 
@@ -82,6 +84,7 @@ class Items(Record):
     points = Field(np.uint32, 3, doc="its particles")
     first = Field(np.int64, doc="its first contact")
     end = Field(np.int64, doc="end of its contacts")
+    bound = Field(real, unit="m", doc="least bound of its contacts with other colliders than meshes")
 
 
 class Contacts(Record):
@@ -95,7 +98,7 @@ class Contacts(Record):
     normal = Field(real, 3, doc="world axes")
     gap = Field(real, unit="m", doc="gap at the start of the substep")
     weights = Field(real, 3, doc="weights of the point of the item that touches")
-    bound = Field(real, unit="m", doc="distance that the item may go from the detection before it can touch")
+    bound = Field(real, unit="m", doc="length of its path since the detection at which the item may touch again")
     impulse = Field(np.float64, 3, unit="N s", doc="sum over the step of the impulses on the item")
     carried = Field(np.bool_, doc="whether the contact is in the list that replaced this one")
 

@@ -23,13 +23,12 @@ from shinari.model.particles import Clock, Particles
 from shinari.model.spins import ALONG, GIVES, Spins, bounded
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.collide import (
-    move,
-    note_displacement,
     place,
     previous_position,
     record,
     remember,
     response,
+    slack,
     surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
@@ -112,7 +111,7 @@ def project_turning_particles(meshes: bool) -> Kernel:
             if clock.first[0] != 0:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, none
                 contacts.rolling_correction[m] = none
-            if contact_particles.travelled[i] < contacts.bound[m]:
+            if contact_particles.path[i] < contacts.bound[m]:
                 continue
             before, after = poses.before[row + k], poses.after[row + k]
             start = previous_position(particles.x, particles.predicted, particles.v, h, i)
@@ -125,7 +124,8 @@ def project_turning_particles(meshes: bool) -> Kernel:
                 contacts.normal_correction[m], none if turns else rotate_vector_back(after, held),
                 (rate * rate, h * speed),
             )  # fmt: skip
-            contacts.bound[m] = -ONE if colliders.moves[k] else gap - contact_particles.travelled[i]
+            apart = slack(gap, radius, norm(sub(b, a)))
+            contacts.bound[m] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
             if not touches:
                 continue
             n, hold = rotate_vector(after, n), rotate_vector(after, hold)
@@ -143,8 +143,7 @@ def project_turning_particles(meshes: bool) -> Kernel:
                 spins.rate[i] = scale(spin, rate / radius)
                 contacts.rolling_correction[m] = resist
             remember(contacts, m, push, hold, n, gap)
-            note_displacement(contact_particles, i, norm(correction), clock)
-            move(particles.x, particles.predicted, particles.v, i, ONE, correction, silent, rate)
+            push(contact_particles, particles, i, ONE, correction, silent, clock, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
 
     return project_turning_particle

@@ -1,6 +1,6 @@
 """Candidates: pairs of a point and a triangle, or of two edges, that may come to touch before the next detection.
 
-Each particle gets a box around the way that it will go, in a frame that moves with the mean of all, and may go anywhere
+Each particle gets a box around the way that it will go, in a frame that moves and deforms with all, and may go anywhere
 in it. Trees of boxes find the edges and triangles whose boxes overlap; of these a pair stays when what both may move
 bridges its distance, when its objects may meet, and when it is not joined. A few particles that leave their boxes get
 new ones, and the pairs in which they take part are found anew.
@@ -8,19 +8,26 @@ new ones, and the pairs in which they take part are found anew.
 
 import numpy as np
 
-from shinari.collision.broad.pairs import first_from
-from shinari.compute import Program, kernel, shared
+from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
-from shinari.geometry.bvh import Boxes, BoxPairs, Overlaps, Queries
+from shinari.geometry.bvh import Boxes, Overlaps, Queries
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ZERO, neg, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ZERO, add, scale
 from shinari.model.model import Model
+from shinari.systems.surface_contact.affine_frame import STRETCH, into_frame, velocity_in_frame
 from shinari.systems.surface_contact.build import Participants
-from shinari.systems.surface_contact.elements import OWN, SECOND, ElementPairs, Elements, Searches
-from shinari.systems.surface_contact.pair_points import points_of, separation
+from shinari.systems.surface_contact.elements import ElementPairs, Elements, Searches
+from shinari.systems.surface_contact.pair_filter import (
+    KEY,
+    chosen,
+    count_batches,
+    filter_pair,
+    gather_pair,
+    may_collide,
+    measure_pairs,
+)
 from shinari.systems.surface_contact.records import (
-    Candidates,
     ContactParticles,
     DetectionState,
     Filtered,
@@ -36,8 +43,6 @@ from shinari.systems.surface_contact.row_table import RowTable
 
 FAR = np.float32(1e30)
 INFINITY = np.float32(np.inf)
-# Two objects as one number: first KEY + second.
-KEY = 65536
 
 
 def skin_of(model: Model, who: Participants) -> ContactParticles:
@@ -157,8 +162,12 @@ class Finder:
         sides = overlaps.pairs, element_pairs.first.side, element_pairs.second.side
         self._scan.make_room(p, total)
         p.require(self._filtered, total)
-        surface = self.paths, self.contact_particles, self.objects, self._joints
-        p.launch(filter_pair, *sides, *surface, self._filtered, self._flags, edges, mode, count=total, grain=128)
+        surface, found = (self.contact_particles, self.objects, self._joints), (self._filtered, self._flags)
+        p.copy(total, (table.table.overlaps, 0))
+        p.serial(count_batches, table.table)
+        boxes = table.table, *sides, self.paths, self.contact_particles, self._flags
+        p.launch(measure_pairs, *boxes, edges, mode, count=(table.table.batches, 0), grain=16)
+        p.launch(filter_pair, *sides, self.paths, *surface, *found, edges, mode, count=total, grain=512)
         self._scan.record(p, total)
         p.copy(self._scan.total, (table.table.fresh, 0))
         p.serial(reserve_candidates, table.table)
@@ -174,9 +183,10 @@ class Finder:
 @steady
 def box_of(i, paths, detection):
     """Box around three places that a particle passes."""
-    a, b = sub(paths.place[i], detection.here[0]), sub(paths.goal[i], detection.drift[0])
-    ahead, stray, v, mean = detection.ahead[0], detection.stray[0], paths.velocity[i], detection.velocity[0]
-    c = b[0] + ahead * (v[0] - mean[0]), b[1] + ahead * (v[1] - mean[1]), b[2] + ahead * (v[2] - mean[2])
+    a = into_frame(detection.before[0], detection.centre[0], paths.place[i])
+    b = into_frame(detection.after[0], detection.goal[0], paths.goal[i])
+    stray = detection.stray[0]
+    c = add(b, scale(velocity_in_frame(detection, paths.velocity[i], b), detection.ahead[0]))
     low = min(a[0], min(b[0], c[0])), min(a[1], min(b[1], c[1])), min(a[2], min(b[2], c[2]))
     high = max(a[0], max(b[0], c[0])), max(a[1], max(b[1], c[1])), max(a[2], max(b[2], c[2]))
     return (
@@ -219,6 +229,7 @@ def set_object_box(t, paths: Paths, contact_particles: ContactParticles, objects
         x0, y0, z0 = min(x0, low[0]), min(y0, low[1]), min(z0, low[2])
         x1, y1, z1 = max(x1, high[0]), max(y1, high[1]), max(z1, high[2])
         reach = max(reach, contact_particles.radius[i])
+    reach *= STRETCH
     objects.box[t] = x0 - reach, y0 - reach, z0 - reach, x1 + reach, y1 + reach, z1 + reach
 
 
@@ -242,7 +253,7 @@ def mark_inside(m, members: Members, paths: Paths, contact_particles: ContactPar
     i = np.int64(members.particle[m])
     region, r, low, high = (
         objects.region[contact_particles.object_index[i]],
-        contact_particles.radius[i],
+        STRETCH * contact_particles.radius[i],
         paths.low[i],
         paths.high[i],
     )
@@ -266,9 +277,9 @@ def write_box(r, side, contact_particles, paths, objects, boxes):
     """
     i, j, k = side.points[r]
     a, b, c, p, q, s = (
-        contact_particles.radius[i],
-        contact_particles.radius[j],
-        contact_particles.radius[k],
+        STRETCH * contact_particles.radius[i],
+        STRETCH * contact_particles.radius[j],
+        STRETCH * contact_particles.radius[k],
         paths.low[i],
         paths.low[j],
         paths.low[k],
@@ -301,164 +312,11 @@ def choose_row(
         write_box(r, side, contact_particles, paths, objects, boxes)
 
 
-@steady
-def chosen(side, r, paths):
-    """Whether a particle of an element is astray."""
-    i, j, k = side.points[r]
-    return paths.outside[i] or paths.outside[j] or paths.outside[k]
-
-
 @kernel
 def list_chosen(r, flags: Offsets, queries: Queries):
     """List an element that is chosen."""
     if flags.start[r + 1] > flags.start[r]:
         queries.box[flags.start[r]] = r
-
-
-# ---- pairs ----
-
-
-@shared
-def ignore_each_other(key: int, objects: Objects) -> bool:
-    """Whether two objects ignore each other."""
-    at = first_from(key, objects.ignored, len(objects))
-    return at < len(objects) and objects.ignored[at] == key
-
-
-@steady
-def may_collide(a, b, objects):
-    """Whether two objects, or an object and itself, may touch through edges and triangles."""
-    if not (objects.takes_part[a] and objects.takes_part[b]):
-        return False
-    if a == b:
-        return not objects.alone[a]
-    return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
-
-
-@steady
-def are_far_along(i, j, arcs, reach):
-    """Whether two points of a rope are far enough from each other along it to touch."""
-    along = abs(arcs[i] - arcs[j])
-    return min(along, reach[1] - along) >= reach[0]
-
-
-@shared(fastmath=STEADY)
-def objects_may_collide(i: int, j: int, contact_particles: ContactParticles, objects: Objects) -> bool:
-    """Whether the objects of two particles may meet, and, along a rope, at these places."""
-    a, b = np.int64(contact_particles.object_index[i]), np.int64(contact_particles.object_index[j])
-    if a != b:
-        return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
-    return not objects.alone[a] and are_far_along(i, j, contact_particles.arc, objects.reach_along[a])
-
-
-@steady
-def elements_may_collide(edges, i0, i1, i2, i3, contact_particles, objects):
-    """Whether the objects of a point and a triangle, or of two edges, may meet, and, along a rope, at these places."""
-    a, b = np.int64(contact_particles.object_index[i0]), np.int64(contact_particles.object_index[i2])
-    if a != b:
-        return not ignore_each_other(min(a, b) * KEY + max(a, b), objects)
-    reach, arcs = objects.reach_along[a], contact_particles.arc
-    if reach[0] <= ZERO:
-        return not objects.alone[a]
-    far = are_far_along(i0, i2, arcs, reach) and are_far_along(i0, i3, arcs, reach)
-    far = far and are_far_along(i1, i2, arcs, reach) and are_far_along(i1, i3, arcs, reach) if edges else far
-    return not objects.alone[a] and far
-
-
-@shared
-def joined(i: int, j: int, joints: Joints) -> bool:
-    """Whether two particles are one, or share an edge or a row."""
-    found = i == j
-    for k in range(joints.start[i], joints.start[i + 1]):
-        found = found or joints.neighbour[k] == j
-    return found
-
-
-@steady
-def meet_at_seam(edges, vertex, i0, i1, i2, i3):
-    """Whether a point and a triangle, or two edges, have a vertex in common, sewn together of several."""
-    a, b, c, d = vertex[i0], vertex[i1], vertex[i2], vertex[i3]
-    return a in (c, d) or (b in (c, d) if edges else a == b)
-
-
-@steady
-def lowest(n, low, high):
-    """Least n . x in a box."""
-    return (
-        n[0] * (low[0] if n[0] > ZERO else high[0])
-        + n[1] * (low[1] if n[1] > ZERO else high[1])
-        + n[2] * (low[2] if n[2] > ZERO else high[2])
-    )
-
-
-@steady
-def clearance(edges, n, paths, i0, i1, i2, i3):
-    """Least n . (p - q), p in the boxes of the first element, q in those of the second."""
-    m, low, high = neg(n), paths.low, paths.high
-    above, below = lowest(n, low[i0], high[i0]), min(lowest(m, low[i2], high[i2]), lowest(m, low[i3], high[i3]))
-    other = lowest(n if edges else m, low[i1], high[i1])
-    return (min(above, other) if edges else above) + (below if edges else min(below, other))
-
-
-@steady
-def pair_of(r, pairs, mode):
-    """Elements of a pair of boxes: of the first table, and of the second."""
-    p, q = pairs.boxes[r]
-    return (np.int64(q), np.int64(p)) if mode == SECOND else (np.int64(p), np.int64(q))
-
-
-@kernel(fastmath=STEADY)
-def filter_pair(
-    r,
-    pairs: BoxPairs,
-    first: Side,
-    second: Side,
-    paths: Paths,
-    contact_particles: ContactParticles,
-    objects: Objects,
-    joints: Joints,
-    filtered: Filtered,
-    flags: Offsets,
-    edges: bool,
-    mode: int,
-):
-    """Whether an overlapping pair may touch, and the distance that it keeps."""
-    flags.start[r] = 0
-    p, q = pair_of(r, pairs, mode)
-    i0, i1, i2, i3 = points_of(p, q, first, second, edges)
-    j = i2 if edges else i1
-    # a pair of two chosen elements is found from both
-    if mode == OWN and p >= q and chosen(second, q, paths):
-        return
-    if mode == SECOND and chosen(first, p, paths):
-        return
-    free = contact_particles.free
-    if contact_particles.inactive[i0] or not (free[i0] or free[i1] or free[i2] or free[i3]):
-        return
-    gap = contact_particles.radius[i0] + contact_particles.radius[j]
-    if not elements_may_collide(edges, i0, i1, i2, i3, contact_particles, objects):
-        return
-    # a plane across the shortest way: when it keeps the boxes of both sides a gap apart they cannot meet
-    separating_vector = separation(edges, paths.place, i0, i1, i2, i3)
-    n = scale(separating_vector, reciprocal(norm(separating_vector)))
-    if clearance(edges, n, paths, i0, i1, i2, i3) > gap:
-        return
-    k, a = i2 if edges else i0, np.int64(contact_particles.object_index[i0])
-    if objects.has_room[a] and contact_particles.object_index[j] == a:
-        filtered.gap[r], flags.start[r] = gap, gap > ZERO
-        return
-    near = joined(i0, i2, joints) or joined(i0, i3, joints) or joined(i1, k, joints)
-    near = near or (edges and joined(i1, i3, joints))
-    if near:
-        if contact_particles.object_index[j] != a:
-            return
-        # across a seam, too, elements with a common vertex meet there
-        if meet_at_seam(edges, contact_particles.vertex, i0, i1, i2, i3):
-            return
-        # neighbours of one sheet keep the distance that they have at rest where it is less
-        gap = min(gap, norm(separation(edges, contact_particles.rest, i0, i1, i2, i3)))
-    filtered.gap[r] = gap
-    flags.start[r] = gap > ZERO
 
 
 @kernel
@@ -471,16 +329,3 @@ def start_candidates(_, counts: RowCounts):
 def reserve_candidates(_, counts: RowCounts):
     """Room for those of a search."""
     counts.room[0] = counts.found[0] + counts.fresh[0]
-
-
-@kernel
-def gather_pair(
-    r, pairs: BoxPairs, first: Side, second: Side, filtered: Filtered, flags: Offsets, candidates: Candidates,
-    counts: RowCounts, edges: bool, mode: int
-):  # fmt: skip
-    """Write a pair that is kept."""
-    if flags.start[r + 1] > flags.start[r]:
-        at = counts.found[0] + flags.start[r]
-        p, q = pair_of(r, pairs, mode)
-        candidates.points[at] = points_of(p, q, first, second, edges)
-        candidates.edges[at], candidates.gap[at] = edges, filtered.gap[r]

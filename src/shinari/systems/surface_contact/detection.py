@@ -1,7 +1,7 @@
 """When pairs are looked for: whether the rows hold every pair that may touch on the way of a substep.
 
-Places are relative to their mean, which all particles share. Each particle may go on anywhere in its box; those that
-leave it are looked at again, and all are when these are many.
+Boxes are in a frame that moves and deforms with the particles, see `shinari.systems.surface_contact.affine_frame`. Each
+particle may go on anywhere in its box; those that leave it are looked at again, and all are when these are many.
 """
 
 import numpy as np
@@ -10,13 +10,21 @@ from shinari.compute import Program, convert, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import ZERO, add, norm, scale, sub
 from shinari.model.particles import Particles
+from shinari.systems.surface_contact.affine_frame import (
+    CHUNK,
+    begin_frame,
+    leaves_box,
+    set_frame,
+    sum_gradient,
+)
 from shinari.systems.surface_contact.candidates import Finder
 from shinari.systems.surface_contact.records import (
     ContactParticles,
     DetectionState,
     Frames,
+    GradientSums,
     Members,
     Paths,
     RowCounts,
@@ -26,12 +34,8 @@ from shinari.systems.surface_contact.row_table import RowTable
 
 # A particle may stray from its way by this part of the median edge: more finds more pairs, less looks more often.
 STRAY = 0.08
-# A detection looks ahead as far as the particles typically move this many edges relative to each other.
-AHEAD = 0.25
 FEW = 0.15
-ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
-# Particles in a block of sums.
-CHUNK = 2048
+ROUNDING = 16.0 * float(np.finfo(np.float32).eps)
 
 
 class SurfaceDetection:
@@ -52,7 +56,9 @@ class SurfaceDetection:
             Members(particle=members.astype(np.uint32)),
         )
         self.detection.few[0], self._everyone = FEW, members
-        self._sums, self._flags = Sums.zeros(-(-len(members) // CHUNK)), Offsets.zeros(len(members) + 1)
+        blocks = -(-len(members) // CHUNK)
+        self._sums, self._gradient_sums = Sums.zeros(blocks), GradientSums.zeros(blocks)
+        self._flags = Offsets.zeros(len(members) + 1)
         self._scan, self._who = Scan(self._flags), Members.zeros(len(members))
 
     def begin(self, contact_particles: ContactParticles, paths: Paths, substeps: int) -> None:
@@ -76,9 +82,9 @@ class SurfaceDetection:
             self._table,
             self._finder,
         )
-        count, parts = (detection.members, 0), (detection, self._table.table)
-        p.launch(sum_paths, members, detection, paths, self._sums, count=len(self._sums), grain=1)
-        p.serial(begin_detection, self._sums, *parts, self._edge_length, self._h, self._each_substep)
+        count, parts, blocks = (detection.members, 0), (detection, self._table.table), len(self._sums)
+        p.launch(sum_paths, members, detection, paths, self._sums, count=blocks, grain=1)
+        p.serial(begin_detection, self._sums, *parts, self._edge_length, self._h)
         p.launch(check_box, members, paths, detection, self._flags, count=count, grain=2048)
         self._scan.record(p, count)
         p.serial(decide, self._flags, detection)
@@ -90,19 +96,40 @@ class SurfaceDetection:
                 table.record_exchange(p, paths, detection)
                 p.serial(count_renewal, detection)
         with p.when((detection.every, 0)):
-            p.serial(start_anew, detection)
+            sums, lengths = self._gradient_sums, (self._edge_length, self._h)
+            p.launch(sum_gradient, members, detection, paths, sums, count=blocks, grain=1)
+            p.serial(begin_frame, sums, detection, *lengths, self._each_substep)
             finder.record_find(p, detection, members)
             table.record_exchange(p, paths, detection)
 
 
 @kernel(fastmath=STEADY)
-def start_paths(m, members: Members, paths: Paths, particles: Particles, frames: Frames, h: real):
+def start_paths(
+    m,
+    members: Members,
+    paths: Paths,
+    contact_particles: ContactParticles,
+    particles: Particles,
+    frames: Frames,
+    h: real,
+):
     """A substep begins: keep the position; the particle goes on with its velocity."""
     i = members.particle[m]
     x, v, offset = particles.x[i], particles.v[i], frames.offset[particles.origin_index[i]]
     begin = x[0], x[1], x[2]
     paths.begin[i], paths.velocity[i] = begin, v
+    contact_particles.path[i], contact_particles.last_position[i] = ZERO * h, begin
     paths.place[i], paths.goal[i] = add(begin, offset), add(add(begin, scale(v, h)), offset)
+
+
+@kernel(fastmath=STEADY)
+def measure_path(m, members: Members, contact_particles: ContactParticles, particles: Particles):
+    """Add to the path of a particle what has moved it."""
+    i = members.particle[m]
+    x = particles.x[i]
+    now = x[0], x[1], x[2]
+    contact_particles.path[i] += norm(sub(now, contact_particles.last_position[i]))
+    contact_particles.last_position[i] = now
 
 
 @kernel(fastmath=STEADY)
@@ -124,15 +151,13 @@ def plus(total, a):
 @kernel(fastmath=STEADY)
 def sum_paths(b, members: Members, detection: DetectionState, paths: Paths, sums: Sums):
     """Sums over a block of particles."""
-    place, goal, velocity, squares, largest = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0.0
+    place, goal, velocity, largest = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
     for m in range(b * CHUNK, min((b + 1) * CHUNK, detection.members[0])):
         i = members.particle[m]
-        a, v = paths.place[i], paths.velocity[i]
-        place, goal, velocity = plus(place, a), plus(goal, paths.goal[i]), plus(velocity, v)
-        squares += np.float64(dot(v, v))
+        a = paths.place[i]
+        place, goal, velocity = plus(place, a), plus(goal, paths.goal[i]), plus(velocity, paths.velocity[i])
         largest = max(largest, np.float64(max(abs(a[0]), max(abs(a[1]), abs(a[2])))))
-    sums.place[b], sums.goal[b], sums.velocity[b] = place, goal, velocity
-    sums.squares[b], sums.largest[b] = squares, largest
+    sums.place[b], sums.goal[b], sums.velocity[b], sums.largest[b] = place, goal, velocity, largest
 
 
 @steady
@@ -142,26 +167,20 @@ def rounded(a, like):
 
 
 @kernel(fastmath=STEADY)
-def begin_detection(
-    _, sums: Sums, detection: DetectionState, counts: RowCounts, edge_length: real, h: real, each_substep: bool
-):
-    """Means of all particles, and how far the boxes of the next detection reach."""
-    place, goal, velocity, squares, largest = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0.0
+def begin_detection(_, sums: Sums, detection: DetectionState, counts: RowCounts, edge_length: real, h: real):
+    """Means of all particles, the frame, and how far boxes reach that are made now."""
+    place, goal, velocity, largest = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
     for b in range(len(sums)):
-        place, goal = add(place, sums.place[b]), add(goal, sums.goal[b])
-        velocity, squares = add(velocity, sums.velocity[b]), squares + sums.squares[b]
+        place, goal, velocity = add(place, sums.place[b]), add(goal, sums.goal[b]), add(velocity, sums.velocity[b])
         largest = max(largest, sums.largest[b])
     part = 1.0 / max(detection.members[0], 1)
-    place, goal, velocity = scale(place, part), scale(goal, part), scale(velocity, part)
-    detection.centre[0], detection.goal[0], detection.velocity[0] = place, goal, rounded(velocity, h)
+    place, goal = scale(place, part), scale(goal, part)
+    detection.centre[0], detection.goal[0] = rounded(place, h), rounded(goal, h)
+    detection.velocity[0] = rounded(scale(velocity, part), h)
     detection.displacement[0] = rounded(sub(goal, place), h)
-    reference = detection.reference[0]
-    detection.drift[0], detection.here[0] = rounded(sub(goal, reference), h), rounded(sub(place, reference), h)
-    typical = 2.0 * np.sqrt(max(squares * part - dot(velocity, velocity), 0.0)) * h
-    ahead = np.float64(detection.left[0])
-    if typical > 0.0:
-        ahead = min(ahead, AHEAD * edge_length / typical)
-    detection.ahead[0] = convert(0.0 if each_substep else ahead, h) * h
+    if set_frame(detection, h):
+        detection.found[0] = 0
+    detection.ahead[0] = min(detection.horizon[0], convert(np.float64(detection.left[0]), h) * h)
     detection.stray[0] = convert(STRAY * edge_length + ROUNDING * largest, h)
     counts.fresh[0] = 0
 
@@ -170,8 +189,7 @@ def begin_detection(
 def check_box(m, members: Members, paths: Paths, detection: DetectionState, flags: Offsets):
     """Mark a particle that leaves its box."""
     i = members.particle[m]
-    at, low, high = sub(paths.goal[i], detection.drift[0]), paths.low[i], paths.high[i]
-    out = at[0] < low[0] or at[1] < low[1] or at[2] < low[2] or at[0] > high[0] or at[1] > high[1] or at[2] > high[2]
+    out = leaves_box(i, paths, detection)
     paths.outside[i] = out
     flags.start[m] = out
 
@@ -195,22 +213,6 @@ def list_outside(m, members: Members, flags: Offsets, who: Members):
 def count_renewal(_, detection: DetectionState):
     """The pairs of a few particles have been found anew."""
     detection.renewals[0] += 1
-
-
-@kernel
-def start_anew(_, detection: DetectionState):
-    """All pairs are found, in a frame that starts at the mean place."""
-    centre, like = detection.centre[0], detection.drift[0, 0]
-    detection.reference[0] = centre
-    detection.drift[0], detection.here[0] = rounded(sub(detection.goal[0], centre), like), (ZERO, ZERO, ZERO)
-    detection.found[0] = 1
-    detection.detections[0] += 1
-
-
-@kernel
-def forget_pairs(_, detection: DetectionState):
-    """All pairs are found anew in every substep."""
-    detection.found[0] = 0
 
 
 @kernel

@@ -9,14 +9,14 @@ import numpy as np
 
 from shinari.compute import Program, kernel, real
 from shinari.compute.kernels import STEADY
-from shinari.maths.vec3 import add
+from shinari.maths.vec3 import ZERO, add
 from shinari.model.model import Model
 from shinari.model.particles import Origins, Particles
 from shinari.systems.particle_contact.idle_objects import IdleObjects
 from shinari.systems.particle_contact.records import CHUNK, Chunks, Control
 from shinari.systems.particle_contact.records import Members as Balls
 from shinari.systems.surface_contact.build import Participants
-from shinari.systems.surface_contact.records import DetectionState, Frames, Members, Paths
+from shinari.systems.surface_contact.records import ContactParticles, DetectionState, Frames, Members, Paths
 
 # With more pairs of loose and other objects than this nobody asks which of them may meet.
 MANY = 10_000
@@ -39,8 +39,9 @@ def wake_loose(_, control: Control, detection: DetectionState):
 
 @kernel(fastmath=STEADY)
 def trace_paths(
-    m, members: Members, detection: DetectionState, paths: Paths, particles: Particles, frames: Frames, h: real
-):
+    m, members: Members, detection: DetectionState, paths: Paths, contact_particles: ContactParticles,
+    particles: Particles, frames: Frames, h: real,
+):  # fmt: skip
     """Where a loose particle that comes near was when the substep began."""
     if m < detection.surface_members[0]:
         return
@@ -48,6 +49,7 @@ def trace_paths(
     p, v, offset = particles.predicted[i], particles.v[i], frames.offset[particles.origin_index[i]]
     begin = p[0] - h * v[0], p[1] - h * v[1], p[2] - h * v[2]
     paths.begin[i], paths.place[i] = begin, add(begin, offset)
+    contact_particles.path[i], contact_particles.last_position[i] = ZERO * h, begin
 
 
 class LooseParticles:
@@ -78,15 +80,16 @@ class LooseParticles:
         p.serial(choose_members, self._control, self._detection)
 
     def record_watch(
-        self, p: Program, members: Members, paths: Paths, particles: Particles, frames: Frames, h: float
-    ) -> None:
+        self, p: Program, members: Members, paths: Paths, contact_particles: ContactParticles, particles: Particles,
+        frames: Frames, h: float,
+    ) -> None:  # fmt: skip
         """Record that they take part when they may have come near: when the constraints of a substep are solved."""
         control, detection = self._control, self._detection
         with p.when((control.idle, 0)):
             self._idle.record_watch(p)
             with p.when((control.wake, 0)):
                 p.serial(wake_loose, control, detection)
-                moving = paths, particles, frames
+                moving = paths, contact_particles, particles, frames
                 p.launch(trace_paths, members, detection, *moving, h, count=(detection.members, 0), grain=2048)
 
 

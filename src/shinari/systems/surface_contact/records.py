@@ -15,6 +15,8 @@ class ContactParticles(Record):
     arc = Field(real, unit="m", doc="distance along the rope")
     rest = Field(real, 3, unit="m", doc="position at the start of the scene, relative to their origin")
     moved_in = Field(np.int64, doc="pass over the contacts that last moved it noticeably")
+    last_position = Field(real, 3, unit="m", doc="position up to which its path is known, relative to its origin")
+    path = Field(real, unit="m", doc="length of its path in this substep")
     vertex = Field(np.uint32, doc="the particle itself, or the one that stands for all with which it is sewn together")
 
 
@@ -25,7 +27,9 @@ class Paths(Record):
     place = Field(real, 3, unit="m", doc="position at the start of the substep")
     goal = Field(real, 3, unit="m", doc="position at its end, as known")
     velocity = Field(real, 3, unit="m/s", doc="velocity with which the particle is expected to go on")
-    low = Field(real, 3, unit="m", doc="low corner of the box that the particle stays in, without its radius")
+    low = Field(
+        real, 3, unit="m", doc="low corner of the box that the particle stays in, in the frame, without its radius"
+    )
     high = Field(real, 3, unit="m", doc="high corner")
     outside = Field(np.bool_, doc="whether it leaves its box")
     inside = Field(np.bool_, doc="whether its box was in the region of its object at the detection")
@@ -77,23 +81,31 @@ class Sums(Record):
     place = Field(np.float64, 3, unit="m")
     goal = Field(np.float64, 3, unit="m")
     velocity = Field(np.float64, 3, unit="m/s")
-    squares = Field(np.float64, unit="m^2/s^2", doc="squares of the velocities")
     largest = Field(np.float64, unit="m", doc="largest coordinate")
+
+
+class GradientSums(Record):
+    """One row for each block of particles that take part; places and velocities less their means."""
+
+    places = Field(np.float64, 9, unit="m^2", doc="sum of x x^T by rows")
+    velocities = Field(np.float64, 9, unit="m^2/s", doc="sum of v x^T by rows")
+    squares = Field(np.float64, unit="m^2/s^2", doc="sum of v^2")
 
 
 class DetectionState(Record):
     """One row: the state of the detection."""
 
-    centre = Field(np.float64, 3, unit="m", doc="mean place")
-    goal = Field(np.float64, 3, unit="m", doc="mean goal")
-    reference = Field(np.float64, 3, unit="m", doc="mean place at the last detection of all pairs")
-    drift = Field(real, 3, unit="m", doc="mean goal relative to the reference")
-    here = Field(real, 3, unit="m", doc="mean place relative to the reference")
+    centre = Field(real, 3, unit="m", doc="mean place")
+    goal = Field(real, 3, unit="m", doc="mean goal")
     displacement = Field(real, 3, unit="m", doc="mean displacement in the substep")
     velocity = Field(real, 3, unit="m/s", doc="mean velocity")
-    spread = Field(real, unit="m/s", doc="root mean square of the velocities less their mean")
-    largest = Field(real, unit="m", doc="largest coordinate")
-    ahead = Field(real, unit="s", doc="time for which the boxes look ahead beyond the goals")
+    gradient = Field(real, 9, unit="1/s", doc="velocity gradient of the frame, by rows")
+    elapsed = Field(np.int64, doc="substeps from where the frame began to the start of this one")
+    before = Field(real, 9, doc="from places less their mean into the frame at the start of the substep, by rows")
+    after = Field(real, 9, doc="the same at its end")
+    bow = Field(real, doc="how far a path in the frame leaves its chord, as part of the displacement less the mean")
+    horizon = Field(real, unit="s", doc="time for which boxes look ahead beyond the goals")
+    ahead = Field(real, unit="s", doc="the same until the end of the step")
     stray = Field(real, unit="m", doc="how far a particle may stray from its way along each axis")
     few = Field(np.float64, doc="when more than this part of the particles is astray all pairs are found anew")
     members = Field(np.int64, doc="particles that take part now")
@@ -142,6 +154,7 @@ class Rows(Record):
     start = Field(real, unit="m", doc="distance at the start of the substep, or a lower bound where that is enough")
     distance = Field(real, unit="m", doc="distance at the start of the substep; what comes out silently adds to it")
     approach = Field(real, unit="m/s", doc="relative velocity along n at the start of the substep")
+    bound = Field(real, unit="m", doc="sum of the paths of its particles from which on it may overlap")
     multiplier = Field(real, unit="kg m", doc="sum of the pushes over their inverse masses in this substep")
     base = Field(real, unit="m", doc="distance when it was last taken plus what its particles had travelled")
     impulse = Field(real, 3, unit="N s", doc="impulse on the first point, summed over the step")
@@ -154,6 +167,8 @@ class RowCounts(Record):
     rows = Field(np.int64, doc="rows, retired ones too")
     found = Field(np.int64, doc="candidates that were found last")
     room = Field(np.int64, doc="room needed for something that grows next")
+    overlaps = Field(np.int64, doc="pairs of boxes that overlap in a search")
+    batches = Field(np.int64, doc="batches of pairs or rows that are measured at once")
     fresh = Field(np.int64, doc="rows that were written last")
     unused = Field(np.int64, doc="rows that are retired")
     retired = Field(np.int64, doc="rows that were retired last")

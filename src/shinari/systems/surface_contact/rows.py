@@ -14,14 +14,15 @@ import numpy as np
 
 from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
 from shinari.collision.law import RECOVERY, combined_surface, friction, normal_response, rebound, recovery, tangential
-from shinari.compute import kernel, real
+from shinari.compute import kernel, real, scratch
 from shinari.compute.kernels import STEADY
-from shinari.geometry.proximity import gap_vector, nearest_points
+from shinari.geometry.proximity import gap_vector, nearest_points, straight_weights
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, direction_and_length, dot, norm, reciprocal, scale, sub
 from shinari.model.contact_passes import NOTICEABLE, ContactPasses, was_moved
 from shinari.model.particles import Clock, Particles
 from shinari.systems.paths.records import PathState
+from shinari.systems.surface_contact.lanes import store_vector, vector_at
 from shinari.systems.surface_contact.records import (
     BlockOverlaps,
     ContactParticles,
@@ -33,8 +34,8 @@ from shinari.systems.surface_contact.records import (
     Rows,
 )
 
-# Rows in a block.
-BLOCK = 64
+# Rows in a block, and rows whose nearest points are taken at once.
+BLOCK, BATCH = 64, 16
 FAR = np.float32(1e30)
 # A row takes part when the distance at the start, less what the prediction takes from it, is below this times its gap.
 WATCHED = np.float32(1.5)
@@ -82,61 +83,107 @@ def height(edges, n, a, b, c):
 
 
 @steady
-def evaluate(r, watched, rows, particles, paths, frames, h):
-    """Nearest points, normal and distance of a row; only its distance when it stays farther than `watched`."""
-    i0, i1, i2, i3 = rows.points[r]
-    origin_indices, origins, x, v, travel = (
-        particles.origin_index,
-        frames.origin,
-        paths.begin,
-        particles.v,
-        paths.travel,
-    )
-    o1, o2, o3 = (
-        shift(origin_indices, origins, i0, i1),
-        shift(origin_indices, origins, i0, i2),
-        shift(origin_indices, origins, i0, i3),
-    )
-    a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
-    w = nearest_points(rows.edges[r], a, b, c)
+def store_relative(lanes, row, k, x, i, j, origin_indices, origins):
+    """Write the position of particle j relative to particle i to three rows of a table, column k."""
+    first, second = origin_indices[i], origin_indices[j]
+    p = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+    store_vector(lanes, row, k, p if first == second else relative(x, i, j, sub(origins[second], origins[first])))
+
+
+@steady
+def find_nearest(edges, lanes, k):
+    """Weights of the nearest points, normal and distance of the pair in a column of a table, written below it.
+
+    It has no branches, so that several pairs are taken at once.
+    """
+    a, b, c = vector_at(lanes, 0, k), vector_at(lanes, 3, k), vector_at(lanes, 6, k)
+    w = straight_weights(edges, a, b, c)
     separating_vector = gap_vector(w, a, b, c)
     distance = norm(separating_vector)
-    n = scale(separating_vector, reciprocal(distance))
+    lanes[9, k], lanes[10, k], lanes[11, k], lanes[12, k] = w[0], w[1], w[2], w[3]
+    store_vector(lanes, 13, k, scale(separating_vector, reciprocal(distance)))
+    lanes[16, k] = distance
+
+
+@steady
+def take(r, lanes, k, most, rows, particles, paths, frames, h):
+    """Take the nearest points of a row from a table; only its distance when it stays farther than `most`."""
+    i0, i1, i2, i3 = rows.points[r]
+    v, travel = particles.v, paths.travel
+    w, n, distance = (lanes[9, k], lanes[10, k], lanes[11, k], lanes[12, k]), vector_at(lanes, 13, k), lanes[16, k]
     speed = dot(n, sum_of_four(w, v[i0], v[i1], v[i2], v[i3]))
     rows.start[r] = distance
     rows.base[r] = distance + travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0]
-    near = distance + min(speed, ZERO) * h < watched
+    near = distance + min(speed, ZERO) * h < most
     if near:
+        indices, origins = particles.origin_index, frames.origin
+        o1, o2, o3 = shift(indices, origins, i0, i1), shift(indices, origins, i0, i2), shift(indices, origins, i0, i3)
         rows.weights[r], rows.normal[r] = w, n
         rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
-        rows.distance[r], rows.approach[r] = distance, speed
+        rows.distance[r], rows.approach[r], rows.bound[r] = distance, speed, -ONE
     return near
 
 
-@kernel(fastmath=STEADY)
-def refresh_row(r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
-    """Take the nearest points, normal and distance of a row from the positions at the start of a substep.
-
-    What cannot have come near since its distance was last taken is passed over.
-    """
+@steady
+def store_row(r, lanes, k, rows, particles, paths, frames):
+    """Write the particles of a row at the start of the substep to a table, column k."""
     i0, i1, i2, i3 = rows.points[r]
-    travel = paths.travel
-    least = rows.base[r] - (travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0])
-    ahead = travel[i0, 1] + travel[i1, 1] + travel[i2, 1] + travel[i3, 1]
-    gap = rows.gap[r]
-    watched = WATCHED * gap
-    rows.multiplier[r] = ZERO
-    near = False
-    rows.start[r] = least
-    if least - ahead < watched:
-        near = evaluate(r, watched, rows, particles, paths, frames, h)
-    rows.active[r] = near and rows.start[r] > TANGLED * gap
+    begin, indices, origins = paths.begin, particles.origin_index, frames.origin
+    store_relative(lanes, 0, k, begin, i0, i1, indices, origins)
+    store_relative(lanes, 3, k, begin, i0, i2, indices, origins)
+    store_relative(lanes, 6, k, begin, i0, i3, indices, origins)
+
+
+@kernel
+def count_batches(_, counts: RowCounts):
+    """Batches of the rows."""
+    counts.batches[0] = (counts.rows[0] + BATCH - 1) // BATCH
+
+
+@kernel(fastmath=STEADY)
+def refresh_rows(b, counts: RowCounts, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
+    """Take nearest points, normals and distances of a batch of rows from the positions at the start of a substep.
+
+    What cannot have come near since its distance was last taken is passed over. Points and triangles are written to a
+    table from the front, edges from the back.
+    """
+    travel, like = paths.travel, h
+    lanes, taken = scratch((17, BATCH), like), scratch(BATCH, 0)
+    faces, edges = 0, 0
+    for r in range(b * BATCH, min((b + 1) * BATCH, counts.rows[0])):
+        i0, i1, i2, i3 = rows.points[r]
+        least = rows.base[r] - (travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0])
+        ahead = travel[i0, 1] + travel[i1, 1] + travel[i2, 1] + travel[i3, 1]
+        rows.multiplier[r], rows.active[r], rows.start[r] = ZERO, False, least
+        if least - ahead < WATCHED * rows.gap[r]:
+            two = rows.edges[r]
+            k = BATCH - 1 - edges if two else faces
+            edges, faces = edges + np.int64(two), faces + np.int64(not two)
+            taken[k] = r
+            store_row(r, lanes, k, rows, particles, paths, frames)
+    if faces > 0:
+        for k in range(BATCH):
+            find_nearest(False, lanes, k)
+    # the columns of points and triangles have been read
+    if edges > 0:
+        for k in range(BATCH - edges, BATCH):
+            find_nearest(True, lanes, k)
+    for k in range(BATCH):
+        if k < faces or k >= BATCH - edges:
+            r = taken[k]
+            gap = rows.gap[r]
+            near = take(r, lanes, k, WATCHED * gap, rows, particles, paths, frames, h)
+            rows.active[r] = near and rows.start[r] > TANGLED * gap
 
 
 @kernel(fastmath=STEADY)
 def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
     """Take the nearest points of a new row in the middle of a substep, from the positions at its start."""
-    evaluate(fresh.row[k], FAR, rows, particles, paths, frames, h)
+    lanes = scratch((17, 1), h)
+    r = fresh.row[k]
+    store_row(r, lanes, 0, rows, particles, paths, frames)
+    find_nearest(rows.edges[r], lanes, 0)
+    take(r, lanes, 0, FAR, rows, particles, paths, frames, h)
 
 
 @kernel(fastmath=STEADY)
@@ -186,6 +233,14 @@ def note_moved(moved_in, i, x, number):
 
 
 @steady
+def note_path(contact_particles, i, x, length):
+    """Add to the path of a particle what a row has moved it; blocks of one colour may share what is fixed."""
+    if x[i, 3] > ZERO:
+        contact_particles.path[i] += abs(length)
+        contact_particles.last_position[i] = x[i, 0], x[i, 1], x[i, 2]
+
+
+@steady
 def is_solved(r, rows, contact_particles, clock):
     """Whether a row that is active takes part in the pass."""
     if clock.local[0] == 0:
@@ -203,6 +258,10 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     `number` is that of the pass, `reach` how far what overlapped at the start may come out [m].
     """
     i0, i1, i2, i3 = rows.points[r]
+    path = contact_particles.path
+    gone = path[i0] + path[i1] + path[i2] + path[i3]
+    if gone < rows.bound[r]:
+        return ZERO * h
     x, predicted, velocities = particles.x, particles.predicted, particles.v
     origin_indices, origins, gap = particles.origin_index, frames.origin, rows.gap[r]
     w, n, old = rows.weights[r], rows.normal[r], rows.multiplier[r]
@@ -212,7 +271,9 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
         shift(origin_indices, origins, i0, i3),
     )
     a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
-    if old == ZERO and height(rows.edges[r], n, a, b, c) >= gap:
+    apart = height(rows.edges[r], n, a, b, c) - gap
+    rows.bound[r] = gone + apart if old == ZERO else -ONE
+    if old == ZERO and apart >= ZERO:
         return ZERO * h
     # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
     # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
@@ -238,7 +299,7 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     push = change * mobility
     if push == ZERO and out == ZERO:
         return ZERO * h
-    rows.weights[r], rows.normal[r] = w, n
+    rows.weights[r], rows.normal[r], rows.bound[r] = w, n, -ONE
     rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
     move = push + out
     # friction: the relative displacement of the two points in this substep, along the surface
@@ -257,6 +318,11 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     add_to(predicted, i1, m1, quiet)
     add_to(predicted, i2, m2, quiet)
     add_to(predicted, i3, m3, quiet)
+    length = norm(along)
+    note_path(contact_particles, i0, x, m0 * length)
+    note_path(contact_particles, i1, x, m1 * length)
+    note_path(contact_particles, i2, x, m2 * length)
+    note_path(contact_particles, i3, x, m3 * length)
     add_to(rows.impulse, r, ONE / h, sub(along, quiet))
     rows.multiplier[r] = old + change
     rows.distance[r] += out

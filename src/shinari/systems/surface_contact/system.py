@@ -17,6 +17,7 @@ from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.paths.records import PathState
+from shinari.systems.surface_contact.affine_frame import begin_substep
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.candidates import Finder, skin_of
 from shinari.systems.surface_contact.crossing import SurfacePaths
@@ -26,7 +27,7 @@ from shinari.systems.surface_contact.detection import (
     count_substep,
     end_paths,
     expect_length,
-    forget_pairs,
+    measure_path,
     start_paths,
 )
 from shinari.systems.surface_contact.loose import MANY, LooseParticles, loose_pairs
@@ -35,9 +36,10 @@ from shinari.systems.surface_contact.row_table import RowTable
 from shinari.systems.surface_contact.rows import (
     activate_deep,
     bounce_block,
+    count_batches,
     evaluate_fresh,
     find_overlap,
-    refresh_row,
+    refresh_rows,
     solve_block,
     tell_overlap,
 )
@@ -120,20 +122,23 @@ class SurfaceContacts(System):
         h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
         detection, members = self._detection.detection, self._detection.members
         count = detection.members, 0
-        if self._each_substep:
-            p.serial(forget_pairs, detection)
-        p.launch(start_paths, members, self._paths, self._particles, self._frames, h, count=count, grain=2048)
+        p.serial(begin_substep, detection, self._each_substep)
+        starts = self._paths, self._contact_particles, self._particles, self._frames
+        p.launch(start_paths, members, *starts, h, count=count, grain=2048)
         self._detection.record(p)
         p.serial(count_substep, detection)
         p.launch(expect_length, members, self._paths, detection, h, count=count, grain=2048)
-        p.launch(refresh_row, self.rows.rows, *moving, h, count=(table.rows, 0), grain=1024)
+        p.serial(count_batches, table)
+        p.launch(refresh_rows, table, self.rows.rows, *moving, h, count=(table.batches, 0), grain=64)
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Solve all rows once; `first` in the first iteration of a substep. `rows.table.overlap` tells the largest."""
         h, table = self._settings.substep, self.rows.table
         reach = h * (self._settings.depenetration_speed if first else 0.0)
         records = self._particles, self._contact_particles, self._finder.objects, self._frames
-        overlaps, colours = self.rows.overlaps, self.rows.colours
+        overlaps, colours, members = self.rows.overlaps, self.rows.colours, self._detection.members
+        count = self._detection.detection.members, 0
+        p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
         colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, self._clock, h, reach)
         p.serial(find_overlap, overlaps, colours.current, table)
 
@@ -164,7 +169,8 @@ class SurfaceContacts(System):
         """Take loose particles in that come near a surface."""
         if self._loose is not None:
             h, members = self._settings.substep, self._detection.members
-            self._loose.record_watch(p, members, self._paths, self._particles, self._frames, h)
+            moving = self._paths, self._contact_particles, self._particles, self._frames
+            self._loose.record_watch(p, members, *moving, h)
 
     def record_pairs(self, p: Program, path_state: PathState) -> None:
         """Find the pairs that the displacements of the substep may bring together."""

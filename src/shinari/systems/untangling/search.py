@@ -10,7 +10,7 @@ from shinari.geometry.ordering import hilbert_order
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, norm, sub
 from shinari.model.particles import Particles
-from shinari.systems.surface_contact.candidates import objects_may_collide
+from shinari.systems.surface_contact.pair_filter import objects_may_collide
 from shinari.systems.surface_contact.records import ContactParticles, Frames, Objects
 from shinari.systems.surface_contact.rows import relative, shift
 from shinari.systems.untangling.records import Crossings, SheetEdges, SheetPoints, SheetTriangles, TangleState
