@@ -48,6 +48,40 @@ def test_no_step_compiles_or_loads_a_kernel(name):
     assert late == []
 
 
+# How many times a script waits for kernels, and for how many.
+BATCHES = """
+import json, sys
+import shinari as sn
+from shinari.compute import object_files
+order, batches = object_files.order, []
+def counted(natives):
+    found = order(natives)
+    missing = [native.symbol for native in found if native.symbol not in object_files.loaded]
+    batches.extend([len(missing)] if missing else [])
+    return found
+object_files.order = counted
+scene = sn.Scene()
+if sys.argv[1] == "soft body":
+    import trimesh
+    scene.add_soft_body(trimesh.creation.box((0.3, 0.3, 0.3)), position=(0, 0.3, 0))
+    scene.add_collider(sn.Plane((0, 1, 0), 0))
+elif sys.argv[1] == "rod":
+    scene.add_rod([[0.1 * k, 0, 0] for k in range(20)]).pin([0])
+else:
+    scene.add_cloth(sn.grid(shape=(41, 41))).pin([0, 40])
+sn.Simulation(scene).step()
+print(json.dumps(batches))
+"""
+
+
+@pytest.mark.parametrize(("name", "most"), [("cloth", 2), ("rod", 2), ("soft body", 3)])
+def test_kernels_are_compiled_side_by_side(name, most):
+    """The processes that compile have work for all of them: few batches, each of several kernels."""
+    batches = json.loads(run(BATCHES, name)[0])
+    assert len(batches) <= most
+    assert min(batches) > 4
+
+
 def test_functions_of_the_user_are_not_called_before_their_time():
     times = []
 
