@@ -16,8 +16,8 @@ import shinari as sn
 from shinari.compute import progress
 from shinari.compute.progress import Progress
 
-# What each scene loads between its construction and its end, in a process that has loaded nothing before: each is a child
-# of one that has only imported the package.
+# What each scene loads between its construction and its end, in a process that has loaded nothing before: a child of
+# one that has only imported the package.
 LATE = """
 import json, os, sys, warnings
 import shinari as sn
