@@ -7,17 +7,16 @@ of the solid than the rotation times its distance from the origin.
 
 The least distance is bounded from below by bisecting the triangle: a solid is no nearer to a part of it than its
 distance from the centroid less the extent of the part; a convex solid lies behind the plane that touches it where it is
-nearest to the centroid. For the time during which a part keeps its distance that plane counts too: only what its
-corners move towards the plane brings them nearer, so that what slides along a solid goes all its path in one step.
+nearest to the centroid.
 """
 
 import numpy as np
 
 from shinari.compute import scratch
 from shinari.maths.function import steady
-from shinari.maths.poses import rotate_vector_back, to_local
+from shinari.maths.poses import to_local
 from shinari.maths.quaternion import exponential, rotate_back
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import ONE, add, dot, norm, scale, sub
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.elements import blend, longest_path
 
@@ -51,23 +50,7 @@ def least_distance(distance_and_normal, kind, s, fields, points, enough, allowed
     Returns:
         The bound [m], at most `CLOSE` less than the distance, where that is above `too_near`; else `too_near` at most.
     """
-    zero = enough - enough
-    still = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
-    motion = still, zero, zero, zero, zero + np.float32(1e38)
-    bound, nearest, _ = search(distance_and_normal, kind, s, fields, points, enough, allowed, too_near, motion)
-    return bound, nearest
-
-
-@steady
-def search(distance_and_normal, kind, s, fields, points, enough, allowed, too_near, motion):
-    """What `least_distance` finds, with the same arguments, and the part of a substep in which a distance is kept.
-
-    The motion is what the corners move in a whole substep, in the axes of the solid [m]; how far a point of the solid
-    is moved at most, and how far any point relative to the solid [m]; the distance to be kept [m]; and the part of the
-    substep that is left: parts of the triangle that can go so far are looked at no further.
-    """
     a, b, c = points
-    moves, spin, fastest, least, left = motion
     zero = a[0] - a[0]
     one = zero + ONE
     third = one / (one + one + one)
@@ -76,9 +59,6 @@ def search(distance_and_normal, kind, s, fields, points, enough, allowed, too_ne
         stack[0, k] = one if k % 4 == 0 else zero
     depth, looks = 1, 0
     best, low, nearest = zero + np.float32(1e30), zero + np.float32(1e30), (third, third, third)
-    # a rounding of the moves is no reason to go on for ever
-    slowest = np.float32(1e-5) * fastest + np.float32(1e-30)
-    advance = zero + np.float32(1e30)
     while depth > 0 and best > too_near:
         depth -= 1
         u = stack[depth, 0], stack[depth, 1], stack[depth, 2]
@@ -92,25 +72,13 @@ def search(distance_and_normal, kind, s, fields, points, enough, allowed, too_ne
         if value < best:
             best, nearest = value, scale(add(u, add(v, w)), third)
         bound = value - max(norm(sub(p, x)), max(norm(sub(q, x)), norm(sub(r, x))))
-        goes = (bound - least) / (fastest + slowest)
         if kind <= LAST_CONVEX:
-            over = value + dot(n, sub(p, x)), value + dot(n, sub(q, x)), value + dot(n, sub(r, x))
-            plane = min(over[0], min(over[1], over[2]))
+            plane = value + min(dot(n, sub(p, x)), min(dot(n, sub(q, x)), dot(n, sub(r, x))))
             bound = max(bound, plane)
-            if plane > least:
-                closing = spin - dot(n, moves[0]), spin - dot(n, moves[1]), spin - dot(n, moves[2])
-                first = (over[0] - least) / (max(dot(u, closing), zero) + slowest)
-                second = (over[1] - least) / (max(dot(v, closing), zero) + slowest)
-                third_goes = (over[2] - least) / (max(dot(w, closing), zero) + slowest)
-                goes = max(goes, min(first, min(second, third_goes)))
-        if goes >= left:
-            continue
         if bound >= enough or bound >= (ONE - CLOSE) * best or looks >= MOST or depth + 2 > DEPTH:
             # where the search ends early the nearest point found has to do
-            early = looks >= MOST
-            bound = max(bound, HALF * best) if early else bound
-            goes = max(goes, (bound - least) / (fastest + slowest)) if early else goes
-            low, advance = min(low, bound), min(advance, goes)
+            bound = bound if looks < MOST else max(bound, HALF * best)
+            low = min(low, bound)
             continue
         pq, qr, rp = norm(sub(p, q)), norm(sub(q, r)), norm(sub(r, p))
         if qr > pq and qr >= rp:
@@ -124,8 +92,7 @@ def search(distance_and_normal, kind, s, fields, points, enough, allowed, too_ne
             stack[depth, 3], stack[depth, 4], stack[depth, 5] = second
             stack[depth, 6], stack[depth, 7], stack[depth, 8] = w
             depth += 1
-    # what was not looked at may be nearer
-    return min(low, best), nearest, zero if depth > 0 else advance
+    return min(low, best), nearest
 
 
 @steady
@@ -149,17 +116,6 @@ def along(begins, ends, turn, pose, time):
 
 
 @steady
-def moves_along(begins, ends, turn, pose, time):
-    """What the corners move in a whole substep, in the axes that the solid has at a time; arguments of `along`."""
-    q = exponential(scale(turn, time))
-    return (
-        rotate_vector_back(pose, rotate_back(q, sub(ends[0], begins[0]))),
-        rotate_vector_back(pose, rotate_back(q, sub(ends[1], begins[1]))),
-        rotate_vector_back(pose, rotate_back(q, sub(ends[2], begins[2]))),
-    )
-
-
-@steady
 def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, allowed):
     """Time of impact of a triangle with a solid that is fixed to a frame, 1 when there is none.
 
@@ -178,37 +134,30 @@ def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, a
     """
     begins, ends = paths
     kind, s, reach = solid
-    spin = norm(turn) * reach
-    fastest = longest_path(ends, begins) + spin
+    fastest = longest_path(ends, begins) + norm(turn) * reach
     zero = fastest - fastest
     # no point goes farther than half the path from where it is in the middle of it
     points = along(begins, ends, turn, pose, zero + HALF)
-    kept = KEPT * (radius + allowed)
-    enough = kept + HALF * fastest
+    enough = KEPT * (radius + allowed) + HALF * fastest
     distance, _ = least_distance(distance_and_normal, kind, s, fields, points, enough, allowed, enough)
     if distance > enough:
         return zero + ONE
-    # the plane of a convex solid is so good a bound that a longer step would end at the impact
-    step = HALF if kind <= LAST_CONVEX else FARTHER
-    time, safe, least, stop = zero, zero, kept, zero - ONE
+    points = along(begins, ends, turn, pose, zero)
+    enough = KEPT * (radius + allowed) + fastest / FARTHER
+    distance, _ = least_distance(distance_and_normal, kind, s, fields, points, enough, allowed, zero)
+    least = min(KEPT * (radius + allowed), NEARLY * distance)
+    if distance <= TANGLED * radius or distance - least > fastest:
+        return zero + ONE
+    stop = NEARER * (distance - least)
+    time = safe = zero
     for _ in range(STEPS):
-        points, left = along(begins, ends, turn, pose, time), (ONE - time) / FARTHER
-        motion = moves_along(begins, ends, turn, pose, time), spin, fastest, least, left
-        enough = least + left * fastest
-        distance, _, advance = search(distance_and_normal, kind, s, fields, points, enough, allowed, zero, motion)
-        if advance >= left:
-            return zero + ONE
-        if stop < ZERO:
-            if distance <= TANGLED * radius:
-                return zero + ONE
-            nearly = NEARLY * distance < least
-            least = min(least, NEARLY * distance)
-            stop = NEARER * (distance - least)
-            if nearly:
-                # how far it can go depends on the distance that it keeps
-                continue
-        elif distance - least < stop:
-            break
         safe = time
-        time = time + step * advance
+        time = time + FARTHER * (distance - least) / fastest
+        if time >= ONE:
+            return zero + ONE
+        points = along(begins, ends, turn, pose, time)
+        rest = least + (ONE - time) * fastest / FARTHER
+        distance, _ = least_distance(distance_and_normal, kind, s, fields, points, rest, allowed, zero)
+        if distance - least < stop:
+            break
     return safe
