@@ -20,6 +20,9 @@ BLENDER := out/blender
 # the suite starts hundreds of processes; each would compile 450 files of the package again
 unexport PYTHONDONTWRITEBYTECODE
 
+# two processes run tests, and threads of OpenBLAS in each would keep each other waiting
+tests cuda bounds contract $(EXAMPLES): export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: blender demo test check docs verify bench bounds fuzz clean tests wheel try-wheel contract cuda
 
 demo: $(DEMO)

@@ -9,6 +9,7 @@ from intersections import intersecting, separate
 from shinari.geometry.topology import grid
 from shinari.verify import contact_scenes as scenes
 from shinari.verify.clearance import (
+    distance_of_surfaces,
     edges_of,
     least_distance,
     near_boxes,
@@ -200,10 +201,12 @@ def test_least_distance_of_sheets_is_the_one_they_were_put_at():
     none = np.zeros((0, 2), np.int64)
     assert least_distance(x, both, none, 0.01) == pytest.approx(0.0031, abs=1e-12)
     assert least_distance(x, both, none, 0.001) == 0.001
+    first, second = (x[: len(vertices)], faces), (x[len(vertices) :], faces)
+    assert distance_of_surfaces(first, second, 0.01) == pytest.approx(0.0031, abs=1e-12)
+    assert distance_of_surfaces(first, second, 0.001) == 0.001
     x[len(vertices) + 14, 1] = -0.001
     assert least_distance(x, both, none, 0.01) == 0.0
-    owners = np.repeat([0, 0], len(vertices))
-    assert least_distance(x, both, none, 0.01, owners) == 0.01
+    assert distance_of_surfaces(first, second, 0.01) == distance_of_surfaces(second, first, 0.01) == 0.0
     assert len(edges_of(faces)) == 85
 
 

@@ -16,18 +16,26 @@ import shinari as sn
 from shinari.compute import progress
 from shinari.compute.progress import Progress
 
-# What a scene loads between its construction and its end, in a process that has loaded nothing before.
+# What each scene loads between its construction and its end, in a process that has loaded nothing before: a child of
+# one that has only imported the package.
 LATE = """
-import json, sys, warnings
+import json, os, sys, warnings
 import shinari as sn
+import shinari.api.simulation
 from late_contact_scenes import SCENES
 from shinari.compute import object_files
 warnings.simplefilter("ignore")
-scene, settings = SCENES[sys.argv[1]]()
-simulation = sn.Simulation(scene, threads=2, **settings)
-built = set(object_files.loaded)
-simulation.step(40)
-print(json.dumps([len(built), sorted(set(object_files.loaded) - built)]))
+assert not object_files.loaded
+for name in SCENES:
+    child = os.fork()
+    if child == 0:
+        scene, settings = SCENES[name]()
+        simulation = sn.Simulation(scene, threads=2, **settings)
+        built = set(object_files.loaded)
+        simulation.step(40)
+        print(json.dumps([name, len(built), sorted(set(object_files.loaded) - built)]), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
 """
 
 
@@ -41,11 +49,52 @@ def run(script: str, *arguments: str, **environment: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+@pytest.fixture(scope="module")
+def loaded():
+    """Of each scene: kernels that were loaded when it was built, and those that steps have loaded."""
+    return {name: (built, late) for name, built, late in map(json.loads, run(LATE)[0].splitlines())}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.parametrize("name", SCENES)
-def test_no_step_compiles_or_loads_a_kernel(name):
-    built, late = json.loads(run(LATE, name)[0])
+def test_no_step_compiles_or_loads_a_kernel(name, loaded):
+    built, late = loaded[name]
     assert built > 5
     assert late == []
+
+
+# How many times a script waits for kernels, and for how many.
+BATCHES = """
+import json, sys
+import shinari as sn
+from shinari.compute import object_files
+order, batches = object_files.order, []
+def counted(natives):
+    found = order(natives)
+    missing = [native.symbol for native in found if native.symbol not in object_files.loaded]
+    batches.extend([len(missing)] if missing else [])
+    return found
+object_files.order = counted
+scene = sn.Scene()
+if sys.argv[1] == "soft body":
+    import trimesh
+    scene.add_soft_body(trimesh.creation.box((0.3, 0.3, 0.3)), position=(0, 0.3, 0))
+    scene.add_collider(sn.Plane((0, 1, 0), 0))
+elif sys.argv[1] == "rod":
+    scene.add_rod([[0.1 * k, 0, 0] for k in range(20)]).pin([0])
+else:
+    scene.add_cloth(sn.grid(shape=(41, 41))).pin([0, 40])
+sn.Simulation(scene).step()
+print(json.dumps(batches))
+"""
+
+
+@pytest.mark.parametrize(("name", "most"), [("cloth", 2), ("rod", 2), ("soft body", 3)])
+def test_kernels_are_compiled_side_by_side(name, most):
+    """The processes that compile have work for all of them: few batches, each of several kernels."""
+    batches = json.loads(run(BATCHES, name)[0])
+    assert len(batches) <= most
+    assert min(batches) > 4
 
 
 def test_functions_of_the_user_are_not_called_before_their_time():

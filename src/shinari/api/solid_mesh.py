@@ -40,8 +40,13 @@ def solid_mesh(label: str, mesh: Any, cell: float | None) -> tuple[np.ndarray, n
         raise SceneError(
             f"{label}: mesh: expected tetrahedra of shape (T, 4) or faces of shape (F, 3), got {np.shape(cells)}"
         )
-    from shinari.geometry.tetrahedra.fill import tetrahedralize  # it brings the compiler
+    # they bring the compiler
+    from shinari.compute.program import load_kernels
+    from shinari.geometry import bvh, embedding, ordering
+    from shinari.geometry.tetrahedra import isosurface_stuffing
+    from shinari.geometry.tetrahedra.fill import tetrahedralize
 
+    load_kernels(ordering.find_key, *bvh.KERNELS, *isosurface_stuffing.KERNELS, *embedding.KERNELS)
     filled = tetrahedralize(vertices, cells, cell=cell, covers=True, label=label)
     surface = np.asarray(vertices, np.float64), np.asarray(cells, np.int64)
     return filled.vertices, filled.tetrahedra, surface, 1.0 / (1.0 - filled.missing)

@@ -3,6 +3,7 @@
 import json as json_module
 import math
 import multiprocessing
+import os
 import signal
 import sys
 import textwrap
@@ -118,6 +119,8 @@ def _share(
     selection: list[tuple[Entry, str]], progress: "_Progress", processes: int, device: str
 ) -> Iterator[Measurement | Skipped]:
     """The measurements of a selection in its order, made by several processes."""
+    # every processor is taken already: threads of OpenBLAS would keep each other waiting, four times as long as one
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, context, _leave_interrupts) as pool:
         try:

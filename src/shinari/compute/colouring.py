@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shinari.compute import Field, Record, function, kernel
-from shinari.compute.counting import by_smallest, counting_sort
-from shinari.compute.program import run_once
+from shinari.compute.counting import by_smallest, counting_sort, sort_items
+from shinari.compute.program import load_kernels, run_once
 
 #: Colours with fewer rows run on one thread in any case: they are left as they are.
 TINY = 64
@@ -52,6 +52,7 @@ def colour(
         count = len(rows)
         return np.arange(count, dtype=np.int64), np.array([0, count] if count else [0], dtype=np.int64)
 
+    load_kernels(*KERNELS)
     table, places = Rows.zeros(len(rows)), Places(particle=rows.ravel())
     points, length = rows.shape[1], particle_count + 1
     particles = Particles(
@@ -278,3 +279,7 @@ def balance(_, rows: Rows, places: Places, particles: Particles, used: Used, siz
                     moved += 1
         if moved == 0:
             break
+
+
+KERNELS = count_words, first_fit, balance, sort_items
+"""The kernels of this file, to be compiled ahead."""

@@ -201,6 +201,11 @@ class Kernel:
         kinds = [(name, layout(kind, precision)) for name, kind in self.parameters]
         return "kernel", sorted(self.fastmath), self.vector, kinds
 
+    @property
+    def records(self) -> list[type[Record]]:
+        """Records among its parameters."""
+        return [kind for _, kind in self.parameters if isinstance(kind, type) and issubclass(kind, Record)]
+
     def pack(self, arguments: tuple) -> tuple[np.ndarray, type]:
         """Arguments of a launch as a table, and their precision.
 

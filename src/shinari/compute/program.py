@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from shinari.compute import bounds
-from shinari.compute.kernels import Kernel, Native, function, shared
+from shinari.compute.kernels import Kernel, Native, function, has_real, shared
 from shinari.compute.object_files import load
 from shinari.compute.primitives import atomic_load, call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record
@@ -298,14 +298,11 @@ class Program:
             row_bytes = sum(array.itemsize * int(np.prod(array.shape[1:])) for array in record.arrays.values())
         self._lists[at] = record, count, name or f"{type(record).__name__}: {{count}} rows", row_bytes, spare
 
-    def prepare(self) -> None:
-        """Load or compile all kernels."""
+    def prepare(self, *others: "Program") -> None:
+        """Load or compile all kernels, at once with those of other programs that will run soon."""
         if self._run is not None:
             return
-        natives = [native for _, native in self._natives]
-        natives += [each.native(np.float32) for each in (replay, *OF_A_TEAM)]
-        if missing := [native for native in natives if not native.is_loaded]:
-            load(missing)
+        _load_with_replay([native for each in (self, *others) for _, native in each._natives])
         for at, native in self._natives:
             self._lines[at][FIRST] = native.address
         self._instructions = Lines.zeros(len(self._lines))
@@ -421,6 +418,26 @@ class Program:
         self._names.append(name)
         self._parts.append(self.part)
         return len(self._lines) - 1
+
+
+def load_kernels(*kernels: Kernel, precision: type = np.float64) -> None:
+    """Bring kernels that will run soon into memory, and those of the replay: what is missing is compiled side by side.
+
+    Without it each of them would be compiled alone, when it is first run.
+
+    Args:
+        kernels: The kernels.
+        precision: Precision of their records; it does not matter where they have no `real`.
+    """
+    single = [each for each in kernels if not any(map(has_real, each.records))]
+    _load_with_replay([each.native(np.float32 if each in single else precision) for each in kernels])
+
+
+def _load_with_replay(natives: list[Native]) -> None:
+    """Load kernels, and those of every replay, or compile them."""
+    natives += [each.native(np.float32) for each in (replay, *OF_A_TEAM)]
+    if missing := [native for native in natives if not native.is_loaded]:
+        load(missing)
 
 
 def run_once(kernel: Kernel, *arguments: Any, count: int, threads: int | None = None, grain: int = 256) -> None:

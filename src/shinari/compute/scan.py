@@ -147,3 +147,7 @@ class Scan:
             rows = -(-rows // p.scan_chunk)
             numbers.append(Offsets.zeros(rows))
         return Extent.zeros(len(numbers)), numbers
+
+
+KERNELS = add_block, add_blocks, offset_block
+"""The kernels of this file, to be compiled ahead."""

@@ -13,7 +13,7 @@ more boxes than there is room for lets each query descend by itself.
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.compute import Field, Program, Record, function, kernel, real, scratch, shared
+from shinari.compute import Field, Program, Record, function, kernel, real, scan, scratch, shared
 from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.program import Cell
 from shinari.compute.scan import Offsets, Scan
@@ -487,3 +487,7 @@ class Tree:
         found, search = self._own
         search.run(threads)
         return found.pairs.boxes[: found.offsets.start[-1]]
+
+
+KERNELS = set_leaf, join_nodes, join_top, count_packets, search_packet, fill_packet, *scan.KERNELS
+"""The kernels of a tree, to be compiled ahead."""

@@ -230,3 +230,7 @@ def find_nearest(
             if depth > best or (depth == best and t < places.tetrahedron[i]):
                 best = depth
                 places.tetrahedron[i], places.weights[i], places.distance[i] = t, w, np.sqrt(square)
+
+
+KERNELS = find_deepest, find_nearest
+"""The kernels of this file, to be compiled ahead."""

@@ -53,15 +53,19 @@ class Keyframes:
 
     def __call__(self, time: float) -> Pose:
         """Pose at that time [s]."""
-        time = check.number("Keyframes", "time", time)
-        position = np.array([np.interp(time, self.times, self.positions[:, k]) for k in range(3)])
+        return _only(self.poses(np.array([check.number("Keyframes", "time", time)])))
+
+    def poses(self, times: np.ndarray) -> Pose:
+        """Positions (T, 3) [m] and rotations (T, 4) at times (T,) [s]."""
+        positions = np.stack([np.interp(times, self.times, self.positions[:, k]) for k in range(3)], axis=1)
         if self.rotations is None:
-            return position, np.array([1.0, 0.0, 0.0, 0.0])
-        k = int(np.clip(np.searchsorted(self.times, time) - 1, 0, max(len(self.times) - 2, 0)))
-        first, second = self.rotations[k], self.rotations[min(k + 1, len(self.times) - 1)]
-        span = self.times[min(k + 1, len(self.times) - 1)] - self.times[k]
-        s = float(np.clip((time - self.times[k]) / span, 0.0, 1.0)) if span > 0 else 0.0
-        return position, _slerp(first, second, s)
+            return positions, np.tile(NO_ROTATION, (len(times), 1))
+        first = np.clip(np.searchsorted(self.times, times) - 1, 0, max(len(self.times) - 2, 0))
+        second = np.minimum(first + 1, len(self.times) - 1)
+        span = self.times[second] - self.times[first]
+        parts = np.clip((times - self.times[first]) / np.where(span > 0.0, span, 1.0), 0.0, 1.0)
+        pairs = zip(self.rotations[first], self.rotations[second], parts, strict=True)
+        return positions, np.stack([_slerp(a, b, float(part)) for a, b, part in pairs])
 
 
 @dataclass(frozen=True)
@@ -89,10 +93,18 @@ class Oscillation:
 
     def __call__(self, time: float) -> Pose:
         """Pose at that time [s]."""
-        time = check.number("Oscillation", "time", time)
-        swing = np.sin(2.0 * np.pi * self.frequency * time + self.phase)
-        position = np.asarray(self.centre) + swing * np.asarray(self.amplitude)
-        return position, np.array([1.0, 0.0, 0.0, 0.0])
+        return _only(self.poses(np.array([check.number("Oscillation", "time", time)])))
+
+    def poses(self, times: np.ndarray) -> Pose:
+        """Positions (T, 3) [m] and rotations (T, 4) at times (T,) [s]."""
+        swings = np.sin(2.0 * np.pi * self.frequency * times + self.phase)
+        positions = np.asarray(self.centre) + swings[:, None] * np.asarray(self.amplitude)
+        return positions, np.tile(NO_ROTATION, (len(times), 1))
+
+
+def _only(poses: Pose) -> Pose:
+    """The only one of several poses."""
+    return poses[0][0], poses[1][0]
 
 
 def pose_at(motion: Motion, time: float, rotation: np.ndarray, label: str = "motion") -> Pose:
@@ -101,11 +113,26 @@ def pose_at(motion: Motion, time: float, rotation: np.ndarray, label: str = "mot
     Raises:
         SceneError: The motion returns something else than numbers of the right shape.
     """
+    if type(motion) is Keyframes or type(motion) is Oscillation:
+        return _only(poses_at(motion, np.array([time]), rotation, label))
     value = motion(time)
     if isinstance(value, tuple) and len(value) == 2:
         position = check.vector(label, f"position at t = {time:g} s", value[0])
         return position, check.unit_quaternion(label, f"rotation at t = {time:g} s", value[1])
     return check.vector(label, f"position at t = {time:g} s", value), rotation
+
+
+def poses_at(motion: Motion, times: np.ndarray, rotation: np.ndarray, label: str = "motion") -> Pose:
+    """Positions (T, 3) [m] and rotations (T, 4) of a motion at times (T,) [s]; see `pose_at`.
+
+    Raises:
+        SceneError: The motion returns something else than numbers of the right shape.
+    """
+    if type(motion) is Keyframes or type(motion) is Oscillation:
+        # data that were checked when they were made: no call and no check for each time
+        return motion.poses(times)
+    positions, rotations = zip(*(pose_at(motion, float(time), rotation, label) for time in times), strict=True)
+    return np.array(positions), np.array(rotations)
 
 
 def rotation_matrix(rotation: np.ndarray) -> np.ndarray:

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shinari.compute import Field, Record, kernel, shared
+from shinari.compute import Field, Record, colouring, kernel, shared
 from shinari.compute.counting import by_smallest, counting_sort
-from shinari.compute.program import run_once
+from shinari.compute.program import load_kernels, run_once
 
 #: A new order must touch this share of the lines of the given one, or fewer, to be worth the renumbering.
 GAIN = 0.7
@@ -56,6 +56,8 @@ def locality_order(positions: NDArray[np.floating], indices: Sequence[NDArray[np
     identity = np.arange(count, dtype=np.int64)
     if not tables:
         return identity
+    # rows that are renumbered are coloured next
+    load_kernels(count_lines, order_particles, find_key, *colouring.KERNELS)
     best, fewest = identity, GAIN * lines_touched(identity, tables)
     for order in (cuthill_mckee_order(tables, count), hilbert_order(points)):
         touched = lines_touched(order, tables)

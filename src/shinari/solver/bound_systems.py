@@ -96,7 +96,7 @@ class BoundSystems:
             self._program = self.new_program()
             record(self._program, self.systems, self.clock, self.settings)
             try:
-                self._program.prepare()
+                self._program.prepare(self._read)
                 self._read.prepare()
             except CompileError as error:
                 raise SceneError(str(error)) from error

@@ -82,14 +82,15 @@ def near_boxes(first: np.ndarray, second: np.ndarray, reach: float) -> np.ndarra
         begin = np.searchsorted(other_low[order, axis], low[:, axis] - widest, side="left")
         end = np.searchsorted(other_low[order, axis], high[:, axis], side="right")
         sweeps.append((int((end - begin).sum()), axis, order, begin, end - begin))
-    _, _, order, begin, counts = min(sweeps, key=lambda sweep: sweep[:2])
+    _, first_axis, order, begin, counts = min(sweeps, key=lambda sweep: sweep[:2])
     one = np.repeat(np.arange(len(first)), counts)
-    within = np.arange(len(one)) - np.repeat(np.cumsum(counts) - counts, counts)
-    two = order[np.repeat(begin, counts) + within]
-    touch = np.ones(len(one), bool)
-    for axis in range(3):
-        touch &= (other_low[two, axis] <= high[one, axis]) & (other_high[two, axis] >= low[one, axis])
-    return np.stack([one[touch], two[touch]], axis=1)
+    # places in the order, which run on: the corners are read one after the other
+    two = np.arange(len(one)) + np.repeat(begin - (np.cumsum(counts) - counts), counts)
+    for axis in (first_axis, (first_axis + 1) % 3, (first_axis + 2) % 3):
+        touch = other_high[order, axis][two] >= low[:, axis][one]
+        touch &= other_low[order, axis][two] <= high[:, axis][one]
+        one, two = one[touch], two[touch]
+    return np.stack([one, order[two]], axis=1)
 
 
 def edges_of(faces: np.ndarray) -> np.ndarray:
@@ -97,9 +98,7 @@ def edges_of(faces: np.ndarray) -> np.ndarray:
     return np.unique(np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1), axis=0)
 
 
-def least_distance(
-    x: np.ndarray, triangles: np.ndarray, segments: np.ndarray, reach: float, owners: np.ndarray | None = None
-) -> float:
+def least_distance(x: np.ndarray, triangles: np.ndarray, segments: np.ndarray, reach: float) -> float:
     """Least distance [m] of parts that share no particle: 0 where an edge goes through a triangle.
 
     Args:
@@ -107,21 +106,46 @@ def least_distance(
         triangles: Triangles, (F, 3).
         segments: Segments that belong to no triangle, such as those of ropes, (S, 2).
         reach: What is farther apart than this is not looked at, and this is returned where nothing is nearer [m].
-        owners: Object of each particle, (N,), when only parts of different objects count.
     """
     x = np.asarray(x, np.float64)
     lines = np.concatenate([edges_of(triangles), segments]).astype(np.int64)
     points = np.unique(lines)[:, None]
     result = [reach]
     if len(triangles):
-        near = _strangers(lines, triangles, near_boxes(x[lines], x[triangles], 0.0), owners)
+        near = _strangers(lines, triangles, near_boxes(x[lines], x[triangles], 0.0))
         if pierces(x[lines[near[:, 0]]], x[triangles[near[:, 1]]]).any():
             return 0.0
-        near = _strangers(points, triangles, near_boxes(x[points], x[triangles], reach), owners)
+        near = _strangers(points, triangles, near_boxes(x[points], x[triangles], reach))
         result.append(point_triangle_distances(x[points[near[:, 0], 0]], x[triangles[near[:, 1]]]).min(initial=reach))
     near = near_boxes(x[lines], x[lines], reach)
-    near = _strangers(lines, lines, near[near[:, 0] < near[:, 1]], owners)
+    near = _strangers(lines, lines, near[near[:, 0] < near[:, 1]])
     result.append(segment_distances(x[lines[near[:, 0]]], x[lines[near[:, 1]]]).min(initial=reach))
+    return float(min(result))
+
+
+def distance_of_surfaces(
+    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray], reach: float
+) -> float:
+    """Least distance [m] of two surfaces, 0 where they intersect; `reach` where they are no nearer than that.
+
+    Args:
+        first: Positions (N, 3) [m] and triangles (F, 3).
+        second: The same of the other surface.
+        reach: What is farther apart than this is not looked at [m].
+    """
+    surfaces, result = [], [reach]
+    for x, triangles in (first, second):
+        x = np.asarray(x, np.float64)
+        surfaces.append((x[np.unique(triangles)][:, None], x[edges_of(triangles)], x[triangles]))
+    for (points, lines, _), (_, _, triangles) in (surfaces, surfaces[::-1]):
+        near = near_boxes(lines, triangles, 0.0)
+        if pierces(lines[near[:, 0]], triangles[near[:, 1]]).any():
+            return 0.0
+        near = near_boxes(points, triangles, reach)
+        result.append(point_triangle_distances(points[near[:, 0], 0], triangles[near[:, 1]]).min(initial=reach))
+    (_, lines, _), (_, others, _) = surfaces
+    near = near_boxes(lines, others, reach)
+    result.append(segment_distances(lines[near[:, 0]], others[near[:, 1]]).min(initial=reach))
     return float(min(result))
 
 
@@ -132,15 +156,13 @@ def least_signed_distance(x: np.ndarray, triangles: np.ndarray, distance: Signed
     return float(distance(np.einsum("sk,fkc->fsc", weights, x[triangles].astype(np.float64)).reshape(-1, 3)).min())
 
 
-def _strangers(first: np.ndarray, second: np.ndarray, pairs: np.ndarray, owners: np.ndarray | None) -> np.ndarray:
-    """Of pairs of rows (K, 2) those that share no particle, and that belong to two objects when owners are given."""
+def _strangers(first: np.ndarray, second: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Of pairs of rows (K, 2) those that share no particle."""
     one, two = first[pairs[:, 0]], second[pairs[:, 1]]
     apart = np.ones(len(pairs), bool)
     for a in range(one.shape[1]):
         for b in range(two.shape[1]):
             apart &= one[:, a] != two[:, b]
-    if owners is not None:
-        apart &= owners[one[:, 0]] != owners[two[:, 0]]
     return pairs[apart]
 
 

@@ -31,11 +31,11 @@ def settled(width: float, height: float, mu: float) -> np.ndarray:
     scene = Scene()
     material = GrainMaterial(friction=mu)
     sand = scene.add_grains(
-        Box((width, 3.5 * height, width)), radius=RADIUS, position=(0.0, 1.75 * height, 0.0), material=material
+        Box((width, 2.2 * height, width)), radius=RADIUS, position=(0.0, 1.1 * height, 0.0), material=material
     )
     scene.add_collider(Box((width, 4.0 * height, width), inside=True), position=(0.0, 2.0 * height, 0.0), friction=0.0)
     sim = small(scene, "float32", substeps=_POURED)
-    sim.step(90)
+    sim.step(60)
     return sim.positions(sand).astype(np.float64)
 
 

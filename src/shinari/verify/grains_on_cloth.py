@@ -15,6 +15,8 @@ _RADIUS, _SIZE, _SIDE = 0.015, 0.6, 8
 _G = 9.81
 # The load swings on the sheet with a period of about 0.4 s.
 _WINDOW = 30
+# Steps after which grains beneath the sheet are counted: none comes back up.
+_LOOK = 10
 
 
 def _beneath(grains: np.ndarray, sheet: np.ndarray) -> int:
@@ -31,7 +33,9 @@ def _beneath(grains: np.ndarray, sheet: np.ndarray) -> int:
 )
 def load(precision: str) -> Iterator[Measurement]:
     """128 grains of 15 mm on a sheet of 0.3 kg/m^2 that is held at its edges."""
-    for density, cells, substeps in ((2650.0, 30, 10), (8500.0, 30, 10), (8000.0, 45, 20), (85e3, 30, 20)):
+    cases = (2650.0, 30, 10), (8500.0, 30, 10), (8000.0, 45, 20), (85e3, 30, 20)
+    # double precision: the least and the largest ratio
+    for density, cells, substeps in cases if precision == "float32" else cases[::3]:
         scene = Scene()
         vertices, faces = grid(size=(_SIZE, _SIZE), shape=(cells + 1, cells + 1))
         cloth = scene.add_cloth((vertices, faces), material=ClothMaterial(density=0.3))
@@ -43,11 +47,13 @@ def load(precision: str) -> Iterator[Measurement]:
         sim = small(scene, precision, substeps=substeps)
         ratio = scene.particle_objects[1].masses.max() / np.median(scene.particle_objects[0].masses)
         case, kinetic, force, passed = f"ratio {ratio:.0f}, {cells} cells, {substeps} substeps", [], [], 0
-        for _ in range(8 * _WINDOW):
+        for step in range(8 * _WINDOW):
             sim.step()
             kinetic.append(sim.energy().kinetic)
-            force.append(float(sim.forces(grains)[1]))
-            passed = max(passed, _beneath(sim.positions(grains), sim.positions(cloth)))
+            if step >= 6 * _WINDOW:
+                force.append(float(sim.forces(grains)[1]))
+            if step % _LOOK == _LOOK - 1:
+                passed = max(passed, _beneath(sim.positions(grains), sim.positions(cloth)))
         yield at_most(f"grains that pass, {case}", 0.0, float(passed), theory="paths are certified")
         swings = np.reshape(kinetic, (-1, _WINDOW)).max(axis=1)
         yield at_most(
@@ -62,7 +68,7 @@ def load(precision: str) -> Iterator[Measurement]:
         yield equal(
             f"force on the load in the fourth second over its weight, {case}",
             1.0,
-            float(np.mean(force[-2 * _WINDOW :])) / (_G * float(scene.particle_objects[1].masses.sum())),
+            float(np.mean(force)) / (_G * float(scene.particle_objects[1].masses.sum())),
             relative=0.02,
             theory="equilibrium; what still overlaps comes out without a force, 1 %, and as much for the swing",
         )

@@ -7,7 +7,13 @@ import numpy as np
 from shinari.api.simulation import Simulation
 from shinari.verify import contact_scenes as scenes
 from shinari.verify import fine_features
-from shinari.verify.clearance import least_distance, least_signed_distance, near_boxes, segment_distances
+from shinari.verify.clearance import (
+    distance_of_surfaces,
+    least_distance,
+    least_signed_distance,
+    near_boxes,
+    segment_distances,
+)
 from shinari.verify.contact_scenes import Case
 from shinari.verify.knots import determinant
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
@@ -52,11 +58,10 @@ def _mesh_distance(case: Case, x: np.ndarray, triangles: np.ndarray) -> float:
     assert case.mesh is not None
     vertices, faces = case.mesh
     near = near_boxes(x[triangles], vertices[faces], 0.5 * case.gap)
-    both = np.concatenate([triangles[np.unique(near[:, 0])], faces[np.unique(near[:, 1])] + len(x)])
     if len(near) == 0:
         return 0.5 * case.gap
-    owners = np.repeat([0, 1], [len(x), len(vertices)])
-    return least_distance(np.concatenate([x, vertices]), both, np.zeros((0, 2), np.int64), 0.5 * case.gap, owners)
+    sheet, mesh = triangles[np.unique(near[:, 0])], faces[np.unique(near[:, 1])]
+    return distance_of_surfaces((x, sheet), (vertices, mesh), 0.5 * case.gap)
 
 
 def _lines(name: str, build: Callable[[], Case], precision: str) -> Iterator[Measurement]:

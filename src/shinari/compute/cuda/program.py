@@ -64,7 +64,7 @@ class DeviceProgram(Program):
         """The recorded lines; cells are numbers of `operands`."""
         return self._lines
 
-    def prepare(self) -> None:
+    def prepare(self, *_: Program) -> None:
         """Compile all kernels."""
         if self._run is None:
             self.device_memory.device.compile([(kernel, precision) for kernel, precision, _, _ in self.calls])

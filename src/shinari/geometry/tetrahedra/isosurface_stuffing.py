@@ -20,7 +20,7 @@ from shinari.compute import Field, Record, function, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import run_once, team
 from shinari.geometry.tetrahedra.stencils import SLOTS, lattice_tetrahedra, stencils
-from shinari.geometry.tetrahedra.winding import Dipoles, Leaves, Triangles, Winding, winding_number
+from shinari.geometry.tetrahedra.winding import Dipoles, Leaves, Triangles, Winding, wind, winding_number
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 
@@ -433,3 +433,7 @@ def write_tetrahedra(
                 change = lattice.turned[n] == 1 and corner > 1
                 found.corners[at, 5 - corner if change else corner] = vertex
             at += 1
+
+
+KERNELS = choose_cut, halve, count_tetrahedra, write_tetrahedra, wind
+"""The kernels that stuff a surface, to be compiled ahead."""

@@ -8,7 +8,8 @@ from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Kernel, Program, Record
 from shinari.compute.program import run_once
-from shinari.geometry.motion import pose_at, rotation_matrix
+from shinari.geometry import motion
+from shinari.geometry.motion import rotation_matrix
 from shinari.model.spins import Spins, spins_of
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
@@ -91,7 +92,7 @@ class ColliderContacts(System):
         self._movers = np.flatnonzero(moves)
         self.pose_table = Poses.zeros(len(model.origins) * len(colliders), precision)
         self._motion = Motion.zeros((settings.substeps + 1) * len(colliders))
-        self._tabulate(0, *_given_poses(colliders))
+        _write(self._motion.pose.reshape(-1, len(colliders), 12), *_given_poses(colliders))
         self._contact_particles = ContactParticles.zeros(count, precision)
         self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // CHUNK))
         self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
@@ -157,18 +158,19 @@ class ColliderContacts(System):
     def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the poses of the step that begins at a time [s], if colliders move."""
         if len(self._movers):
-            for row, at in enumerate((time, *ends)):
-                self._tabulate(row, *poses_at(self._model.colliders, at))
+            self._tabulate(np.array([time, *ends]))
 
     def set_poses(self, time: float) -> None:
         """Take the poses of a time [s], for results that are asked for between steps."""
-        self._tabulate(0, *poses_at(self._model.colliders, time))
+        self._tabulate(np.array([time]))
         records = self.pose_table, self._motion, self.colliders, self._origins
         run_once(start_pose, *records, count=len(self.pose_table), threads=1)
 
-    def _tabulate(self, row: int, positions: np.ndarray, rotations: np.ndarray) -> None:
-        """Write poses at the start of a step, row 0, or at the end of a substep."""
-        _write(self._motion.pose.reshape(-1, len(self.colliders), 12)[row], positions, rotations)
+    def _tabulate(self, times: np.ndarray) -> None:
+        """Write the poses of colliders that move at the start of a step [s], row 0, and at the ends of substeps."""
+        table = self._motion.pose.reshape(-1, len(self.colliders), 12)[: len(times)]
+        for k in self._movers:
+            _write(table[:, k], *_poses_of(self._model.colliders[k], times))
 
     def record_begin(self, p: Program) -> None:
         """A step begins: poses at its start, and empty lists."""
@@ -261,7 +263,8 @@ class ColliderContacts(System):
 
 def _given_poses(colliders: Sequence[Collider]) -> tuple[np.ndarray, np.ndarray]:
     """Positions (K, 3) [m] and rotations (K, 4) of colliders as they were added."""
-    return np.array([c.position for c in colliders]), np.array([c.rotation for c in colliders])
+    positions, rotations = [c.position for c in colliders], [c.rotation for c in colliders]
+    return np.array(positions, np.float64).reshape(-1, 3), np.array(rotations, np.float64).reshape(-1, 4)
 
 
 def poses_at(colliders: Sequence[Collider], time: float) -> tuple[np.ndarray, np.ndarray]:
@@ -270,18 +273,20 @@ def poses_at(colliders: Sequence[Collider], time: float) -> tuple[np.ndarray, np
     Raises:
         SceneError: The motion of a collider returns something else than a finite pose.
     """
-    poses = [
-        (c.position, c.rotation)
-        if c.motion is None
-        else pose_at(c.motion, time, c.rotation, f"collider {c.name!r}: motion")
-        for c in colliders
-    ]
-    positions, rotations = [p for p, _ in poses], [q for _, q in poses]
-    return np.array(positions).reshape(-1, 3), np.array(rotations).reshape(-1, 4)
+    positions, rotations = _given_poses(colliders)
+    for k, collider in enumerate(colliders):
+        if collider.motion is not None:
+            positions[k], rotations[k] = _poses_of(collider, np.array([time]))
+    return positions, rotations
+
+
+def _poses_of(collider: Collider, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (T, 3) [m] and rotations (T, 4) of a collider that moves at times (T,) [s]."""
+    assert collider.motion is not None, "it moves"
+    return motion.poses_at(collider.motion, times, collider.rotation, f"collider {collider.name!r}: motion")
 
 
 def _write(table: np.ndarray, positions: np.ndarray, rotations: np.ndarray) -> None:
-    """Write poses as matrices and positions, (K, 12)."""
-    for k, q in enumerate(rotations):
-        table[k, :9] = rotation_matrix(q).ravel()
-    table[:, 9:] = positions
+    """Write poses as matrices and positions, (..., 12)."""
+    table[..., :9] = rotation_matrix(rotations).reshape(-1, 9)
+    table[..., 9:] = positions

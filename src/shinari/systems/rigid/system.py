@@ -10,7 +10,7 @@ import numpy as np
 
 from shinari.collision.report import Contacts
 from shinari.compute import Program
-from shinari.geometry.motion import pose_at
+from shinari.geometry.motion import pose_at, poses_at
 from shinari.model.model import Model
 from shinari.model.particles import Clock
 from shinari.model.settings import Settings
@@ -337,17 +337,18 @@ class RigidBodySystem(System):
     def _tabulate(self, time: float) -> None:
         """Tabulate the poses of kinematic frames with a motion at the ends of the substeps of a step."""
         settings, count, bodies = self._settings, len(self._kinematic_frames), self._rigid.bodies
-        for substep in range(settings.substeps if count else 0):
-            end, at = time + settings.substep * (substep + 1), substep * count
-            for k, motion in self._moving:
-                collider = self._rigid.colliders[k]
-                pose = pose_at(motion, end, collider.rotation, f"collider {collider.name!r}: motion")
-                self._path.x[at], self._path.q[at] = pose
-                at += 1
-            for i, motion in self._kinematic:
-                position, rotation = pose_at(motion, end, bodies[i].rotation, f"body {bodies[i].name!r}: motion")
-                self._path.x[at], self._path.q[at] = as_frame(position, rotation, bodies[i].centre, bodies[i].axes)
-                at += 1
+        if not count:
+            return
+        ends = time + settings.substep * np.arange(1, settings.substeps + 1)
+        for at, (k, motion) in enumerate(self._moving):
+            collider = self._rigid.colliders[k]
+            poses = poses_at(motion, ends, collider.rotation, f"collider {collider.name!r}: motion")
+            self._path.x[at::count], self._path.q[at::count] = poses
+        for at, (i, motion) in enumerate(self._kinematic, len(self._moving)):
+            body = bodies[i]
+            poses = poses_at(motion, ends, body.rotation, f"body {body.name!r}: motion")
+            for row, pose in zip(range(at, count * len(ends), count), zip(*poses, strict=True), strict=True):
+                self._path.x[row], self._path.q[row] = as_frame(*pose, body.centre, body.axes)
 
     def _set_kinematic_bodies(self, time: float) -> None:
         for i, motion in self._kinematic:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from shinari.compute import Field, Program, Record, convert, kernel
-from shinari.geometry.motion import NO_ROTATION, pose_at
+from shinari.geometry.motion import NO_ROTATION, poses_at
 from shinari.model.model import MovingTarget
 from shinari.model.particles import Clock, Origins
 from shinari.model.settings import Settings
@@ -90,8 +90,7 @@ class MovingTargets(System):
     def begin(self, time: float, ends: np.ndarray) -> None:
         """Tabulate the targets at the ends of the substeps [s]."""
         for driver, _, _, targets in self._moving_targets:
-            for k, end in enumerate(ends):
-                targets.position[k] = pose_at(driver.motion, end, NO_ROTATION, "attach: second")[0]
+            targets.position[: len(ends)] = poses_at(driver.motion, ends, NO_ROTATION, "attach: second")[0]
 
     def record_predict(self, p: Program) -> None:
         """Move the targets to where they are at the end of the substep."""
