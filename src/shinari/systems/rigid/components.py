@@ -87,6 +87,7 @@ class Components(Record):
     part = Field(np.float64, doc="part of the step that is taken, and of impulses")
     slope = Field(np.float64, 2, unit="J", doc="slope of the energy without the points: at the start, and its rise")
     slope_at_ends = Field(np.float64, 2, unit="J", doc="slope of the energy at the start and end of the step")
+    rounding = Field(np.float64, unit="m", doc="rounding of the gaps of its points, by that of the positions")
     largest_rotation_squared = Field(
         np.float64, unit="rad^2", doc="square of the largest rotation of a full step; infinite for a partial step"
     )

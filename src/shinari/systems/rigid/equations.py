@@ -311,7 +311,7 @@ class BodyEquations:
         self._direct.record_displacements(p, self.joints.values, h)
         p.launch(clear_marks, components, count=each)
         records = self._direct_pairs, self.contacts.pairs, points, work, elements, components, nodes
-        p.launch(check_points, *records, frames, first, count=(self.counts.direct_pairs, 0))
+        p.launch(check_points, *records, first, count=(self.counts.direct_pairs, 0))
         lines = components, nodes, elements, jacobian_rows, work, frames, self.solver_frames
         p.launch(slope_at_ends, *lines, joints, h, count=each, grain=16)
         p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)

@@ -6,6 +6,7 @@ import numpy as np
 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.systems.rigid.components import (
     PENDING,
     RENEWED,
@@ -67,6 +68,8 @@ LIMITS = {
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
 # failed, unless it is that of a large component: it is made once, and worth all of them.
 MOST_STEPS, TRIES = 30, 15
+# Rounding of a gap relative to the largest coordinate of its component: two spacings of numbers for each body.
+ROUNDING = 2.0**-50
 
 
 @kernel
@@ -97,6 +100,16 @@ def mark_unloaded(c, components: Components, elements: Elements, points: Points,
         if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:
             return
     components.unloaded[c], components.softness[c] = 1, UNLOADED
+
+
+@steady
+def extent_of(c, components, nodes, frames):
+    """Largest coordinate of a body of a component, at least in size."""
+    most = 0.0
+    for j in range(components.node[c], components.node[c + 1]):
+        x = frames.x[nodes.member[j]]
+        most = max(most, abs(x[0]), abs(x[1]), abs(x[2]))
+    return most
 
 
 @kernel
@@ -136,6 +149,7 @@ def choose_solver(
         direct = calm or trial
     elif direct and components.figure[c] != 0:
         direct = trial = again
+    components.rounding[c] = ROUNDING * extent_of(c, components, nodes, frames)
     start, end = components.element[c], components.element[c + 1]
     resting = motion.calm and start < end and elements.order[start] >= first_point
     components.resting[c], components.stays[c] = 1 if resting else 0, 1 if resting and not motion.uneven else 0

@@ -30,8 +30,6 @@ from shinari.systems.rigid.progress import Counts
 CLOSE = 1e-2
 # Cosine of the largest change of the direction of sliding in a Newton step that needs no other.
 STRAIGHT = 0.9999
-# Spacing of numbers, relative to them.
-SPACING = 2.0**-52
 
 
 class DirectPairs(Record):
@@ -69,12 +67,13 @@ def list_direct_pairs(_, pairs: Pairs, direct: DirectPairs, detection: Detection
 @kernel(fastmath=STEADY)
 def check_points(
     i, direct: DirectPairs, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components,
-    nodes: Nodes, frames: Frames, first_point: np.int64
+    nodes: Nodes, first_point: np.int64
 ):  # fmt: skip
     """Write the forces of the points of a pair after a full step, and mark what the step changes in its component.
 
     It is crossing when a point changes its state or reverses its friction. It is unsettled when a point changes its
     state or the direction of its sliding. It is exceeding when a limit of friction is not that of the normal force.
+    Points with a gap within the rounding of positions change nothing: those of a high heap come and go for ever.
     """
     k = direct.pair[i]
     first = pairs.start[k]
@@ -84,6 +83,7 @@ def check_points(
     one = step_of(elements.nodes[first_point + first, 0], nodes)
     other = step_of(elements.nodes[first_point + first, 1], nodes)
     compliance, softness = points.law[first, COMPLIANCE], components.softness[component]
+    rounding = components.rounding[component]
     crossing, unsettled, exceeding = False, False, False
     for p in range(first, first + pairs.rows[k]):
         n, d = points.normal[p], point_displacement(first_point + p, one, other, elements)
@@ -94,27 +94,18 @@ def check_points(
             work.gap[p] + along, slip, n, stiffness, regularised_stiffness(stiffness, compliance), points.force[p], most
         )
         work.force[p] = add(scale(n, normal), hold)
-        if status != old and exceeds_rounding(p, work.gap[p] + along, points, frames):
-            crossing = unsettled = True
-        if status == SLIDING and old == SLIDING:
-            straight = dot(hold, work.sliding_direction[p])
-            crossing |= straight < 0.0
-            unsettled |= most > 0.0 and straight < STRAIGHT * most
-        exceeding |= exceeds_limit(status, normal, hold, work.limit[p], work.friction_coefficient[p])
+        straight = dot(hold, work.sliding_direction[p]) if status == SLIDING and old == SLIDING else np.inf
+        bent = most > 0.0 and straight < STRAIGHT * most
+        if abs(work.gap[p] + along) > rounding:
+            crossing |= status != old or straight < 0.0
+            unsettled |= status != old or bent
+            exceeding |= exceeds_limit(status, normal, hold, work.limit[p], work.friction_coefficient[p])
     if crossing:
         components.crossing[component] = 1
     if exceeding:
         components.exceeding[component] = 1
     if unsettled:
         components.solution[component] = UNSETTLED
-
-
-@steady
-def exceeds_rounding(p, gap, points, frames):
-    """Whether a gap is more than the rounding of the positions, by which points of a high heap come and go for ever."""
-    a, b = points.frames[p]
-    x, y = frames.x[a], frames.x[b]
-    return abs(gap) > SPACING * (abs(x[0]) + abs(x[1]) + abs(x[2]) + abs(y[0]) + abs(y[1]) + abs(y[2]))
 
 
 @steady
