@@ -159,8 +159,9 @@ def joint_times(e, elements, values, x, y):
     i, j, arms, m = elements.nodes[e, 0], elements.nodes[e, 1], elements.arms[e], relative_displacement(e, elements, x)
     ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
     f = symmetric_row_times(elements.stiffness, e, 0, (m[0], m[1], m[2]))
-    t = symmetric_row_times(elements.stiffness, e, 6, (m[3], m[4], m[5]))
-    load = values.applied[e]
+    t, load = (0.0, 0.0, 0.0), values.applied[e]
+    if elements.stiffness[e, 6] + elements.stiffness[e, 7] + elements.stiffness[e, 8] > 0.0:
+        t = symmetric_row_times(elements.stiffness, e, 6, (m[3], m[4], m[5]))
     if i >= 0:
         add_force_to(y, i, f, t, ra, 1.0)
         add_geometric_stiffness_product(y, i, ra, load, x)

@@ -74,6 +74,13 @@ def matrix_times(a, r, v):
 
 
 @steady
+def transposed_times(a, r, v):
+    """A^T v of matrix r: a sum of rows, which takes fewer instructions than products with rows."""
+    x = minus(minus(scale_row(a[r, 0], v[0]), -v[1], a[r, 1]), -v[2], a[r, 2])
+    return minus(minus(minus(x, -v[3], a[r, 3]), -v[4], a[r, 4]), -v[5], a[r, 5])
+
+
+@steady
 def minus_transposed_times(a, r, v):
     """-A^T v of matrix r."""
     x = minus(minus(scale_row(a[r, 0], -v[0]), v[1], a[r, 1]), v[2], a[r, 2])
@@ -120,7 +127,8 @@ def push(r, w, bodies):
     """Apply a force and a moment to a body."""
     bodies.load[r] = add_rows(bodies.load[r], w)
     while r >= 0:
-        bodies.state[r] = add_rows(bodies.state[r], matrix_times(bodies.inverse, r, w))
+        # D^-1 is symmetric
+        bodies.state[r] = add_rows(bodies.state[r], transposed_times(bodies.inverse, r, w))
         w, r = minus_transposed_times(bodies.carry, r, w), bodies.parent[r]
 
 
@@ -138,7 +146,7 @@ def node_times(j, w, bodies, nodes):
         return ZERO
     r = nodes.tree[j]
     if r >= 0:
-        return matrix_times(bodies.mobility, r, w)
+        return transposed_times(bodies.mobility, r, w)
     m = nodes.mobility[j]
     turn = times(m, (w[3], w[4], w[5]))
     return m[6] * w[0], m[6] * w[1], m[6] * w[2], turn[0], turn[1], turn[2]
@@ -326,7 +334,7 @@ def write_mobility(r, bodies):
         for k in range(6):
             c = bodies.carry[r, k]
             # G is symmetric
-            row = matrix_times(bodies.carry, r, matrix_times(bodies.mobility, parent, c))
+            row = matrix_times(bodies.carry, r, transposed_times(bodies.mobility, parent, c))
             bodies.mobility[r, k] = add_rows(bodies.mobility[r, k], row)
 
 

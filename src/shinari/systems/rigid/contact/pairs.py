@@ -263,25 +263,35 @@ def mark_active(p, f, e, reach, pairs, poses):
     pairs.least_gap[p], pairs.mask[p] = least, mask
 
 
-@steady
-def place_active(p, f, e, reach, pairs, poses, points):
-    """Mark the points whose gap is below the reach, and place those in the table that were before.
+@shared(fastmath=STEADY)
+def place_points(p: int, collision_shapes: CollisionShapeArrays, pairs: Pairs, poses: Poses, points: Points) -> int:
+    """Write normals, gaps and core points of the rows of pair p, those of its active points; find its least gap.
+
+    Compiled once: points that stay have the same bits as those that are written anew.
+
+    Args:
+        p: The pair.
+        collision_shapes: The collision shapes.
+        pairs: The pairs.
+        poses: Poses of the frames.
+        points: The points.
 
     Returns:
-        Whether others are active than before; the table is then rebuilt, and all are placed again.
+        Bits of the points whose gap is below the reach now.
     """
-    mask, old, least, at = 0, pairs.mask[p], np.inf, pairs.start[p]
+    f, e = collision_shapes.frame[pairs.collision_shapes[p, 0]], collision_shapes.frame[pairs.collision_shapes[p, 1]]
+    mask, active, reach, least, at = 0, pairs.mask[p], pairs.reach[p], np.inf, pairs.start[p]
     for k in range(pairs.count[p]):
         n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
         mask |= (1 if gap < reach else 0) << k
         least = min(least, gap)
-        if (old >> k) & 1:
+        if (active >> k) & 1:
             height = gap + points.radius[at, 0] + points.radius[at, 1]
             points.core[at] = core_of_a(pairs.slots, p, k, n, other, height, poses.pose[f])
             points.normal[at], points.gap[at] = n, gap
             at += 1
-    pairs.least_gap[p], pairs.mask[p] = least, mask
-    return mask != old
+    pairs.least_gap[p] = least
+    return mask
 
 
 @steady
@@ -397,7 +407,9 @@ def update_pair(
         # the rows of the table are those of the pairs before
         mark_active(p, f, e, reach, pairs, poses)
     elif good:
-        changed = place_active(p, f, e, reach, pairs, poses, points)
+        # where others are active than before, the table is rebuilt, and all are placed again
+        mask = place_points(p, collision_shapes, pairs, poses, points)
+        changed, pairs.mask[p] = mask != pairs.mask[p], mask
     else:
         pairs.margin[p], pairs.found_pose[p] = reach + bound, now
         # between two edges the normal turns with b: its gap is wrong by the turn times the slide

@@ -28,10 +28,9 @@ from shinari.systems.rigid.contact.pairs import (
     SLOTS,
     Pairs,
     Points,
-    core_of_a,
     finder,
     kind_of_pair,
-    point_of_slot,
+    place_points,
     set_frame_pose,
     set_shape_pose,
     update_pair,
@@ -269,12 +268,10 @@ def write_points(
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
             points.frames[at], points.collision_shapes[at], points.law[at] = (f, e), (a, b), terms
-            radius_a, radius_b = pairs.marks[p, k, MARK_RADIUS_A], pairs.marks[p, k, MARK_RADIUS_B]
-            n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
-            points.core[at] = core_of_a(pairs.slots, p, k, n, other, gap + radius_a + radius_b, poses.pose[f])
-            points.normal[at], points.gap[at], points.radius[at] = n, gap, (radius_a, radius_b)
+            points.radius[at] = pairs.marks[p, k, MARK_RADIUS_A], pairs.marks[p, k, MARK_RADIUS_B]
             points.key[at] = base + np.int64(pairs.marks[p, k, MARK_FEATURE])
             at += 1
+    place_points(p, collision_shapes, pairs, poses, points)
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
     if detection.renew[0] != 0:
         first = first_from(base, old.key, detection.old_points[0])
