@@ -1,5 +1,6 @@
-"""The option `--bounds`: every kernel checks the bounds of its arrays."""
+"""The option `--bounds`: every kernel checks the bounds of its arrays; and a garbage collector with less to do."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -41,3 +42,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("ordinary_kernels"):
                 item.add_marker(skip)
+
+
+def pytest_collection_finish() -> None:
+    """Do not search the tests themselves for garbage, and search seldom: half of the time of parsing all sources."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

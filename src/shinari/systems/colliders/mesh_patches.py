@@ -283,11 +283,18 @@ def is_far(m, starts, ends, patches):
 
 
 @steady
+def reach_of_patch(m, points, patches, radius):
+    """Distance of a triangle up to which the patch tells the features that are near [m]."""
+    known = patches.at[m, 0], patches.at[m, 1], patches.at[m, 2]
+    return patches.slack[m] + WATCHED * (radius + patches.half[m]) - longest_path(points, known) - patches.half[m]
+
+
+@steady
 def distance_of_patch(m, points, patches, pairs, features, radius):
     """A lower bound of the distance of a triangle from the features of a mesh [m]."""
     known = patches.at[m, 0], patches.at[m, 1], patches.at[m, 2]
     gone = longest_path(points, known)
-    least = patches.slack[m] + WATCHED * (radius + patches.half[m]) - gone
+    least = reach_of_patch(m, points, patches, radius) + patches.half[m]
     for r in range(patches.first[m], patches.first[m] + patches.count[m]):
         if pairs.distance[r] - gone < least:
             f = np.int64(pairs.feature[r])

@@ -100,7 +100,7 @@ def find_times(meshes: bool) -> Kernel:
         radius = np.float64(least_of(begins.radius, i))
         solid = body_shapes.kind[k], body_shapes.size[k], spin_reach(body_shapes, k)
         pose = body_shapes.local_pose[k]
-        time = impact_time(distance_and_normal, solid, fields, (starts, ends), turn, pose, radius, 0.0)
+        time = impact_time(distance_and_normal, solid, fields, (starts, ends), turn, pose, radius, 0.0, -1.0)
         paths.time[m] = time
         if time < ONE:
             state.hit[0] = 1

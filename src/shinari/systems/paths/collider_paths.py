@@ -38,19 +38,17 @@ from shinari.systems.colliders.elements import (
 )
 from shinari.systems.colliders.mesh_features import MeshFeatures
 from shinari.systems.colliders.mesh_particles import Looks
-from shinari.systems.colliders.mesh_patches import Pairs, Patches, distance_of_patch, is_far
+from shinari.systems.colliders.mesh_patches import Pairs, Patches, distance_of_patch, is_far, reach_of_patch
 from shinari.systems.colliders.records import Colliders, Contacts, Elements, Items, Poses
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.paths.certifier import Certificate
-from shinari.systems.paths.impact import KEPT, along, impact_time, least_distance
+from shinari.systems.paths.impact import FARTHER, KEPT, NEARER, NEARLY, STEPS, along, impact_time, least_distance
 from shinari.systems.paths.records import Begins, Forest, ItemPaths, PathState, Shares, Zones
 from shinari.systems.paths.shares import join_to_solid, need_room_for_items
 from shinari.systems.paths.zones import double
 
 # Displacements shorter than this part of the least radius and of the thinnest collider need no certificate.
 SHORT = 0.3
-# Steps along a path that may be found safe.
-ADVANCES = 8
 # A triangle may enter a collider by this part of its thickness on its path.
 DEPTH = 0.25
 
@@ -180,7 +178,7 @@ def identity(zero):
 @kernel
 def forget_times(m, paths: ItemPaths):
     """No path is known to be safe."""
-    paths.time[m] = 0.0
+    paths.time[m], paths.known[m] = 0.0, -1.0
 
 
 @kernel(fastmath=STEADY)
@@ -214,9 +212,10 @@ def find_safe(
     m, paths: ItemPaths, contacts: Contacts, elements: Elements, colliders: Colliders, poses: Poses,
     fields: MeshFields, patches: Patches, pairs: Pairs, features: MeshFeatures, particles: Particles, begins: Begins
 ):  # fmt: skip
-    """Advance along a path by the distance from a mesh, taken from the patch: safe when its end is reached.
+    """Advance along a path by the distance from a mesh, taken from the patch, as `impact_time` does.
 
-    Most paths of what slides on a mesh are; the others are left to `find_times`.
+    Most paths of what slides on a mesh are safe to their ends. How far others are is for `find_times`, which looks
+    whether they begin outside. Where the patch ends before the path, that bisects the triangle.
     """
     k = np.int64(contacts.solid[m])
     if not is_mesh(colliders.kind[k]) or patches.slack[m] < ZERO:
@@ -233,7 +232,8 @@ def find_safe(
     if paths.free[m] - kept >= length and distance_of_patch(m, ends, patches, pairs, features, radius) - kept >= length:
         paths.time[m] = 1.0
         return
-    for _ in range(ADVANCES):
+    safe, least, stop, ended = ZERO * radius, kept, ZERO * radius - ONE, False
+    for _ in range(STEPS):
         rest = ONE - time
         points = (
             add(scale(starts[0], rest), scale(ends[0], time)),
@@ -243,15 +243,26 @@ def find_safe(
         free = mesh_distance(points[0], mesh, fields)[0]
         free = min(free, mesh_distance(points[1], mesh, fields)[0])
         free = min(free, mesh_distance(points[2], mesh, fields)[0])
-        if free > kept:
+        if free > ZERO:
             free = min(free, distance_of_patch(m, points, patches, pairs, features, radius))
-        free = free - kept
-        if free <= ZERO:
-            return
-        if free >= rest * length:
+        if free - kept >= rest * length:
             paths.time[m] = 1.0
             return
-        time = time + free / length
+        ended = ended or free >= reach_of_patch(m, points, patches, radius)
+        if stop < ZERO:
+            if free <= ZERO:
+                return
+            least = min(kept, NEARLY * free)
+            stop = NEARER * (free - least)
+        elif free - least < stop:
+            break
+        safe = time
+        time = time + FARTHER * (free - least) / length
+        if time >= ONE:
+            paths.time[m] = 1.0
+            return
+    if not ended:
+        paths.known[m] = np.float64(safe)
 
 
 @once
@@ -288,6 +299,7 @@ def find_times(meshes: bool) -> Kernel:
                 identity(zero),
                 radius,
                 depths.allowed[k],
+                zero + np.float32(paths.known[m]),
             )
             paths.time[m] = np.float64(time)
             if time < ONE:

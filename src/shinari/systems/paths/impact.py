@@ -116,7 +116,7 @@ def along(begins, ends, turn, pose, time):
 
 
 @steady
-def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, allowed):
+def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, allowed, known):
     """Time of impact of a triangle with a solid that is fixed to a frame, 1 when there is none.
 
     Args:
@@ -128,6 +128,7 @@ def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, a
         pose: Pose of the solid in the frame.
         radius: Distance that the triangle is to keep [m].
         allowed: How deep it may enter on its path [m].
+        known: The result for a path that begins outside and does not keep off; less than 0 where it is not known yet.
 
     Returns:
         The last time known to be safe, so that a path that ends there is; 1 for what begins inside.
@@ -148,6 +149,8 @@ def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, a
     least = min(KEPT * (radius + allowed), NEARLY * distance)
     if distance <= TANGLED * radius or distance - least > fastest:
         return zero + ONE
+    if known >= zero:
+        return known
     stop = NEARER * (distance - least)
     time = safe = zero
     for _ in range(STEPS):

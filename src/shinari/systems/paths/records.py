@@ -46,6 +46,7 @@ class ItemPaths(Record):
     """Paths of the contacts of a list of pairs."""
 
     time = Field(np.float64, doc="time of impact in the substep; 1 where it is safe")
+    known = Field(np.float64, doc="the same where it begins outside and its patch tells; negative: not known")
     free = Field(real, unit="m", doc="distance of its vertices from a mesh at the end of the path; negative: not known")
 
 
