@@ -192,12 +192,13 @@ def activate_deep(
 ):
     """Let a row push that takes no part, but is near at the end of the displacements; tell whether one is deep there.
 
-    It is new, or what other contacts have pushed went elsewhere than was expected. Those that are near may be deep after
-    the next passes. None does when something moves as one: a push would take it apart. All that are deep write the
-    same flag.
+    It is new, or what other contacts have pushed went elsewhere than was expected. Those that are near may be deep
+    after the next passes. None does when something moves as one: a push would take it apart. All that are deep write
+    the same flag.
     """
     gap, least = rows.gap[r], (ONE - DEEP) * rows.gap[r]
-    if rows.active[r] or gap < ZERO or path_state.joined[0] != 0:
+    # what begins in another object, or is to pass through it, stays out
+    if rows.active[r] or gap < ZERO or rows.start[r] <= least or path_state.joined[0] != 0:
         return
     i0, i1, i2, i3 = rows.points[r]
     if rows.start[r] - longest_move(rows.edges[r], paths.length, i0, i1, i2, i3) > WATCHED * gap:
@@ -212,8 +213,8 @@ def activate_deep(
         store_row(r, lanes, 0, rows, particles, paths, frames)
         find_nearest(rows.edges[r], lanes, 0)
         take(r, lanes, 0, FAR, rows, particles, paths, frames, h)
-        rows.active[r] = rows.start[r] > least
-        if rows.active[r] and distance < least:
+        rows.active[r] = True
+        if distance < least:
             counts.deep[0] = 1
 
 
