@@ -266,7 +266,7 @@ def project_particles() -> Kernel:
                 contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap
             )
             correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
-            push(contact_particles, particles, i, ONE, correction, silent, clock, rate)
+            apply_correction(contact_particles, particles, i, ONE, correction, silent, clock, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
         items.bound[p] = least
 
@@ -295,7 +295,7 @@ def slack(gap, radius, displacement):
 
 
 @steady
-def push(contact_particles, particles, i, share, correction, silent, clock, rate):
+def apply_correction(contact_particles, particles, i, share, correction, silent, clock, rate):
     """Move a particle by a share of the correction of a contact."""
     note_displacement(contact_particles, i, share * norm(correction), clock)
     move(particles.x, particles.predicted, particles.v, i, share, correction, silent, rate)

@@ -31,9 +31,9 @@ from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.collide import (
+    apply_correction,
     place,
     previous_position,
-    push,
     record,
     remember,
     response,
@@ -405,7 +405,7 @@ def move_vertex(contact_particles, particles, i, b, w, correction, silent, clock
     if x[i, 3] > ZERO and b > ZERO:
         part = x[i, 3] * b / w
         contact_particles.displacement[i] += part * norm(correction)
-        push(contact_particles, particles, i, part, correction, silent, clock, rate)
+        apply_correction(contact_particles, particles, i, part, correction, silent, clock, rate)
 
 
 @kernel(fastmath=STEADY)

@@ -17,10 +17,10 @@ from shinari.model.particles import Clock, Particles
 from shinari.shapes.kernels.all_distances import is_mesh, mesh_distance
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.collide import (
+    apply_correction,
     contact_change,
     place,
     previous_position,
-    push,
     record,
     remember,
     response,
@@ -106,5 +106,5 @@ def project_mesh_particle(
             continue
         remember(contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap)
         correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
-        push(contact_particles, particles, i, ONE, correction, silent, clock, rate)
+        apply_correction(contact_particles, particles, i, ONE, correction, silent, clock, rate)
         record(contacts.impulse, m, sub(correction, silent), rate / w)

@@ -23,6 +23,7 @@ from shinari.model.particles import Clock, Particles
 from shinari.model.spins import ALONG, GIVES, Spins, bounded
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.collide import (
+    apply_correction,
     place,
     previous_position,
     record,
@@ -143,7 +144,7 @@ def project_turning_particles(meshes: bool) -> Kernel:
                 spins.rate[i] = scale(spin, rate / radius)
                 contacts.rolling_correction[m] = resist
             remember(contacts, m, push, hold, n, gap)
-            push(contact_particles, particles, i, ONE, correction, silent, clock, rate)
+            apply_correction(contact_particles, particles, i, ONE, correction, silent, clock, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
 
     return project_turning_particle

@@ -31,7 +31,7 @@ from shinari.systems.surface_contact.records import (
     Rows,
     Sums,
 )
-from shinari.systems.surface_contact.rows import TANGLED, add_to, relative, shift
+from shinari.systems.surface_contact.rows import TANGLED, add_to, longest_move, relative, shift
 
 if TYPE_CHECKING:
     from shinari.systems.surface_contact.system import SurfaceContacts
@@ -170,9 +170,7 @@ def find_impact(
     rows.time[r] = ONE
     gap, two, lengths = rows.gap[r], rows.edges[r], paths.length
     i0, i1, i2, i3 = rows.points[r]
-    move = max(lengths[i2], lengths[i3])
-    move += max(lengths[i0], lengths[i1]) if two else lengths[i0]
-    move = move if two else max(move, lengths[i0] + lengths[i1])
+    move = longest_move(two, lengths, i0, i1, i2, i3)
     distance = rows.start[r]
     least = kept_distance(distance, gap)
     if distance - least > move or distance <= TANGLED * gap or gap < ZERO:

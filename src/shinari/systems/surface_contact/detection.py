@@ -228,6 +228,13 @@ def expect_length(m, members: Members, paths: Paths, detection: DetectionState, 
     paths.travel[i, 1] = norm(scale(sub(paths.velocity[i], detection.velocity[0]), h))
 
 
+@kernel(fastmath=STEADY)
+def measure_displacement(m, members: Members, paths: Paths, detection: DetectionState):
+    """Length of the displacement to the goal less the mean."""
+    i = members.particle[m]
+    paths.length[i] = norm(sub(sub(paths.goal[i], paths.place[i]), detection.displacement[0]))
+
+
 @kernel
 def add_length(m, members: Members, paths: Paths):
     """Sum up the lengths of the displacements."""

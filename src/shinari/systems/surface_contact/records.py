@@ -174,7 +174,7 @@ class RowCounts(Record):
     retired = Field(np.int64, doc="rows that were retired last")
     kept = Field(np.int64, doc="rows that pushed in this step and are gone")
     overlap = Field(real, doc="largest overlap that the last sweep found, as part of the gap")
-    deep = Field(np.int64, doc="whether a row that was written last overlaps by much")
+    deep = Field(np.int64, doc="whether a row that took no part overlaps by much")
 
 
 class Places(Record):

@@ -44,7 +44,7 @@ SAME_SIDE = np.float32(0.2)
 # Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on
 # each other overlap by what a sweep leaves, and would sink into each other for ever if that were put right silently.
 LIVELY = np.float32(0.1)
-# A pair that is found in the middle of a substep pushes when it overlaps by more than this part of its gap.
+# Rows are solved again when one that took no part ends with an overlap of more than this part of its gap.
 DEEP = np.float32(0.05)
 # Nearer than this part of the gap two objects count as crossing already: the way between them has no direction.
 TANGLED = np.float32(1e-4)
@@ -188,23 +188,41 @@ def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Pa
 
 @kernel(fastmath=STEADY)
 def activate_deep(
-    k, fresh: Places, rows: Rows, particles: Particles, frames: Frames, counts: RowCounts, path_state: PathState
+    r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, counts: RowCounts, path_state: PathState, h: real
 ):
-    """Let a new row push that overlaps at the end of the displacements by more than a part of its gap.
+    """Let a row push that takes no part, but is near at the end of the displacements; tell whether one is deep there.
 
-    None does when something moves as one: a push would take it apart. All that do write the same flag.
+    It is new, or what other contacts have pushed went elsewhere than was expected. Those that are near may be deep
+    after the next passes. None does when something moves as one: a push would take it apart. All that are deep write
+    the same flag.
     """
-    r = fresh.row[k]
+    gap, least = rows.gap[r], (ONE - DEEP) * rows.gap[r]
+    # what begins in another object, or is to pass through it, stays out
+    if rows.active[r] or gap < ZERO or rows.start[r] <= least or path_state.joined[0] != 0:
+        return
     i0, i1, i2, i3 = rows.points[r]
+    if rows.start[r] - longest_move(rows.edges[r], paths.length, i0, i1, i2, i3) > WATCHED * gap:
+        return
     origin_indices, origins, x = particles.origin_index, frames.origin, particles.x
     a = relative(x, i0, i1, shift(origin_indices, origins, i0, i1))
     b = relative(x, i0, i2, shift(origin_indices, origins, i0, i2))
     c = relative(x, i0, i3, shift(origin_indices, origins, i0, i3))
     distance = norm(gap_vector(nearest_points(rows.edges[r], a, b, c), a, b, c))
-    gap = rows.gap[r]
-    if path_state.joined[0] == 0 and gap - distance > DEEP * gap and rows.start[r] > gap:
+    if distance < WATCHED * gap:
+        lanes = scratch((17, 1), h)
+        store_row(r, lanes, 0, rows, particles, paths, frames)
+        find_nearest(rows.edges[r], lanes, 0)
+        take(r, lanes, 0, FAR, rows, particles, paths, frames, h)
         rows.active[r] = True
-        counts.deep[0] = 1
+        if distance < least:
+            counts.deep[0] = 1
+
+
+@steady
+def longest_move(edges, lengths, i0, i1, i2, i3):
+    """By how much the elements of a row can have come nearer, from the lengths of displacements."""
+    first, second = max(lengths[i0], lengths[i1]), max(lengths[i2], lengths[i3])
+    return first + second if edges else lengths[i0] + max(lengths[i1], second)
 
 
 @steady

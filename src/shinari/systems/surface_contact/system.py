@@ -27,6 +27,7 @@ from shinari.systems.surface_contact.detection import (
     count_substep,
     end_paths,
     expect_length,
+    measure_displacement,
     measure_path,
     start_paths,
 )
@@ -181,8 +182,8 @@ class SurfaceContacts(System):
         p.launch(evaluate_fresh, self.rows.fresh, self.rows.rows, *moving, h, count=(table.fresh, 0), grain=256)
         # what other contacts have pushed may be in each other now, off the paths that were expected
         p.copy(0, (table.deep, 0))
-        ends = self._particles, self._frames, table, path_state
-        p.launch(activate_deep, self.rows.fresh, self.rows.rows, *ends, count=(table.fresh, 0), grain=256)
+        p.launch(measure_displacement, members, self._paths, self._detection.detection, count=count, grain=2048)
+        p.launch(activate_deep, self.rows.rows, *moving, table, path_state, h, count=(table.rows, 0), grain=1024)
         with p.when((table.deep, 0)):
             for _ in range(LATE_PASSES):
                 self.record_contacts(p, False)
