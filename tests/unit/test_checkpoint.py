@@ -131,6 +131,24 @@ def test_what_was_written_to_the_state_is_kept(tmp_path: Path) -> None:
     assert loaded.state == pair[1].state
 
 
+@pytest.mark.parametrize("shape", [
+    sn.ConvexHull(np.random.default_rng(0).normal(size=(20, 3))),
+    sn.Box((0.2, 0.2, 0.2)).as_mesh,
+], ids=["hull", "mesh"])  # fmt: skip
+def test_bodies_that_share_a_shape_go_on_bit_by_bit(tmp_path: Path, shape: sn.Shape) -> None:
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    for k in range(3):
+        scene.add_rigid_body(shape, position=(0.0, 2.0 + 2.5 * k, 0.0))
+    sim = sn.Simulation(scene)
+    sim.step(20)
+    sim.save(tmp_path / "shared.ckpt")
+    again = sn.Simulation.load(tmp_path / "shared.ckpt")
+    for one in (sim, again):
+        one.step(20)
+    assert np.array_equal(sim.state.body_positions, again.state.body_positions)
+
+
 def test_functions_need_the_scene(tmp_path: Path) -> None:
     def sway(time: float) -> tuple[float, float, float]:
         return (0.3 + 0.1 * time, 1.0, 0.0)

@@ -216,10 +216,24 @@ def _counter() -> int:
 @cache
 def cycles_per_second() -> float:
     """Rate of the counter, measured over a millisecond."""
-    begun, counted = time.perf_counter(), _counter()
+    begun, counted = _instant()
     while time.perf_counter() - begun < 1e-3:
         pass
-    return (_counter() - counted) / (time.perf_counter() - begun)
+    ended, count = _instant()
+    return (count - counted) / (ended - begun)
+
+
+def _instant() -> tuple[float, int]:
+    """Time [s] and count of one moment: of ten readings that with the least time between both.
+
+    The system may take the processor away between them.
+    """
+    readings = []
+    for _ in range(10):
+        before, count, after = time.perf_counter(), _counter(), time.perf_counter()
+        readings.append((after - before, before, count))
+    _, begun, count = min(readings)
+    return begun, count
 
 
 @cache

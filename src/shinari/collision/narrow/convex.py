@@ -61,11 +61,13 @@ def shapes_of(solids: Sequence[Shape]) -> Shapes:
     given = [contact_shape(shape) for shape in solids]
     types, cores = [type_of(shape) for shape in given], [shape.core() for shape in given]
     numbers = [np.zeros(4) if isinstance(shape, Mesh) else four_numbers(shape) for shape in given]
-    known: dict[int, int] = {}
+    # by content: a scene from a file has a shape of its own for each body
+    contents = [hull_content(shape) if kind.kind == HULL else () for kind, shape in zip(types, given, strict=True)]
+    known: dict[tuple[bytes, ...], int] = {}
     tables = HullTables()
-    for kind, shape in zip(types, given, strict=True):
-        if kind.kind == HULL and id(shape) not in known:
-            known[id(shape)] = len(known)
+    for content, shape in zip(contents, given, strict=True):
+        if content and content not in known:
+            known[content] = len(known)
             tables.add(shape)
     return Shapes(
         np.float64,
@@ -77,9 +79,14 @@ def shapes_of(solids: Sequence[Shape]) -> Shapes:
         axes=np.array([core.axes for core in cores], np.int64),
         flat=np.array([kind.flat for kind in types], np.bool_),
         angular=np.array([kind.angular for kind in types], np.bool_),
-        hull=np.array([known.get(id(shape), -1) for shape in given], np.int64),
+        hull=np.array([known.get(content, -1) for content in contents], np.int64),
         **tables.arrays(),
     )
+
+
+def hull_content(shape: Any) -> tuple[bytes, ...]:
+    """The vertices and faces of a `ConvexHull`, to be compared."""
+    return shape.vertices.tobytes(), *(loop.tobytes() for loop in shape.loops)
 
 
 class HullTables:
