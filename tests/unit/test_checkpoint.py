@@ -139,7 +139,7 @@ def test_bodies_that_share_a_shape_go_on_bit_by_bit(tmp_path: Path, shape: sn.Sh
     scene = sn.Scene()
     scene.add_collider(sn.Plane())
     for k in range(3):
-        scene.add_rigid_body(shape, position=(0.0, 2.0 + 2.5 * k, 0.0))
+        scene.add_rigid_body(shape, position=(0.0, 3.0 + 6.0 * k, 0.0))
     sim = sn.Simulation(scene)
     sim.step(20)
     sim.save(tmp_path / "shared.ckpt")

@@ -15,6 +15,7 @@ from shinari.shapes.base import Shape
 from shinari.shapes.hull import HULL
 from shinari.shapes.mesh import Mesh
 from shinari.shapes.registry import LAST_UNBOUNDED, four_numbers, type_of
+from shinari.shapes.sharing import different
 
 
 class Shapes(Record, ragged=True):
@@ -61,14 +62,11 @@ def shapes_of(solids: Sequence[Shape]) -> Shapes:
     given = [contact_shape(shape) for shape in solids]
     types, cores = [type_of(shape) for shape in given], [shape.core() for shape in given]
     numbers = [np.zeros(4) if isinstance(shape, Mesh) else four_numbers(shape) for shape in given]
-    # by content: a scene from a file has a shape of its own for each body
-    contents = [hull_content(shape) if kind.kind == HULL else () for kind, shape in zip(types, given, strict=True)]
-    known: dict[tuple[bytes, ...], int] = {}
-    tables = HullTables()
-    for content, shape in zip(contents, given, strict=True):
-        if content and content not in known:
-            known[content] = len(known)
-            tables.add(shape)
+    hull, tables = np.full(len(given), -1), HullTables()
+    hulls = [k for k, kind in enumerate(types) if kind.kind == HULL]
+    found, hull[hulls] = different([given[k] for k in hulls])
+    for shape in found:
+        tables.add(shape)
     return Shapes(
         np.float64,
         kind=np.array([kind.kind for kind in types], np.int64),
@@ -79,14 +77,9 @@ def shapes_of(solids: Sequence[Shape]) -> Shapes:
         axes=np.array([core.axes for core in cores], np.int64),
         flat=np.array([kind.flat for kind in types], np.bool_),
         angular=np.array([kind.angular for kind in types], np.bool_),
-        hull=np.array([known.get(content, -1) for content in contents], np.int64),
+        hull=hull,
         **tables.arrays(),
     )
-
-
-def hull_content(shape: Any) -> tuple[bytes, ...]:
-    """The vertices and faces of a `ConvexHull`, to be compared."""
-    return shape.vertices.tobytes(), *(loop.tobytes() for loop in shape.loops)
 
 
 class HullTables:

@@ -16,6 +16,7 @@ from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_fields
 from shinari.shapes.mesh import Mesh
 from shinari.shapes.registry import four_numbers, type_of
+from shinari.shapes.sharing import different
 
 
 def encode_shapes(
@@ -32,25 +33,19 @@ def encode_shapes(
     """
     from shinari.shapes.kernels.mesh_field import build_field, join_fields
 
-    kinds, numbers, meshes = [], [], meshes_of(solids)
-    for given in (_given(shape) for shape in solids):
-        kinds.append(type_of(given).kind)
-        if isinstance(given, Mesh):
-            index = next(k for k, known in enumerate(meshes) if known is given)
-            numbers.append([float(index), 0.0, 0.0, 0.0])
-        else:
-            numbers.append(four_numbers(given))
+    shapes = [_given(shape) for shape in solids]
+    meshes, places = different([shape for shape in shapes if isinstance(shape, Mesh)])
+    kinds, numbers, place = [type_of(shape).kind for shape in shapes], [], iter(places)
+    for shape in shapes:
+        numbers.append([float(next(place)), 0.0, 0.0, 0.0] if isinstance(shape, Mesh) else four_numbers(shape))
     fields = join_fields([build_field(mesh) for mesh in meshes], precision)
     return np.array(kinds, np.int64), np.array(numbers, precision).reshape(-1, 4), fields
 
 
 def meshes_of(solids: Sequence[Shape]) -> list[Mesh]:
     """The meshes among shapes, and those that stand for shapes without a distance of their own, each once."""
-    found: list[Mesh] = []
-    for given in (_given(shape) for shape in solids):
-        if isinstance(given, Mesh) and not any(known is given for known in found):
-            found.append(given)
-    return found
+    given = (_given(shape) for shape in solids)
+    return different([shape for shape in given if isinstance(shape, Mesh)])[0]
 
 
 def _given(shape: Shape) -> Shape:

@@ -20,6 +20,7 @@ from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.kernels.mesh_field import build_field, join_fields
 from shinari.shapes.mesh import Mesh
+from shinari.shapes.sharing import different
 
 
 class CollisionShapeArrays(Record):
@@ -81,13 +82,10 @@ def collision_shapes_of(scene: Contents) -> CollisionShapes:
         poses.append(pose)
         surfaces.append(surface)
     shapes = shapes_of(solids)
-    meshes: list[Mesh] = []
-    for g, shape in enumerate(solids):
-        mesh = contact_shape(shape)
-        if isinstance(mesh, Mesh):
-            index = next((k for k, known in enumerate(meshes) if known is mesh), len(meshes))
-            meshes += [mesh] if index == len(meshes) else []
-            shapes.size[g] = (index, 0.0, 0.0, 0.0)
+    given = [(g, mesh) for g, mesh in enumerate(map(contact_shape, solids)) if isinstance(mesh, Mesh)]
+    meshes, places = different([mesh for _, mesh in given])
+    for (g, _), place in zip(given, places, strict=True):
+        shapes.size[g] = (place, 0.0, 0.0, 0.0)
     corners = np.array([shape.bounds() for shape in solids]).reshape(-1, 2, 3)
     local = np.array(poses).reshape(-1, 12)
     arrays = CollisionShapeArrays(
