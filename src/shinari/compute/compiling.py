@@ -62,6 +62,11 @@ def _processes() -> int:
 
 def _compile_in_children(natives: "list[Native]", progress: Progress) -> None:
     """Compile in forked children; those that fail leave their share undone."""
+    from shinari.compute import backend
+
+    # Numba reads what it can compile when it first compiles, for 0.3 s: each child would do that again
+    backend.cpu_target.typing_context.refresh()
+    backend.cpu_target.target_context.refresh()
     count = min(_processes(), len(natives))
     # neighbours share callees, which every process compiles for itself: each begins with a part of its own
     bounds = [len(natives) * k // count for k in range(count + 1)]
