@@ -15,6 +15,7 @@ from shinari.model.contact_passes import ContactPasses
 from shinari.model.particles import Particles
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
+from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.paths.records import PathState
 from shinari.systems.surface_contact.affine_frame import begin_substep
@@ -82,6 +83,11 @@ class SurfaceContacts(System):
             LooseParticles(model, who, members, particles, origins, detection) if 0 < len(pairs) <= MANY else None
         )
         self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
+        self._colliders: ColliderContacts | None = None
+
+    def connect(self, bound: BoundSystems) -> None:
+        """Take the contacts with colliders, into which late pushes may go."""
+        self._colliders = bound.find(ColliderContacts)
 
     @property
     def detections(self) -> int:
@@ -187,6 +193,8 @@ class SurfaceContacts(System):
         with p.when((table.deep, 0)):
             for _ in range(LATE_PASSES):
                 self.record_contacts(p, False)
+                if self._colliders is not None:
+                    self._colliders.record_contacts(p, False)
 
     def record_velocities(self, p: Program) -> None:
         """Add up the displacements."""
