@@ -32,7 +32,7 @@ class Hull(ConvexHull):
 
     def __init__(self, vertices, loops):
         object.__setattr__(self, "vertices", np.asarray(vertices, float))
-        object.__setattr__(self, "loops", loops)
+        object.__setattr__(self, "loops", tuple(np.asarray(loop) for loop in loops))
 
 
 def hull_of(points):

@@ -17,6 +17,8 @@ from shinari.shapes.registry import register
 
 FLAT = 1e-7
 """Height over longest edge under which a triangle has no area: in single precision it has no normal."""
+PARTS = "vertices", "faces", "solid", "thickness"
+"""What a mesh is made from."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,7 @@
 """Equal shapes, so that what is built for one is held once."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import fields
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,17 +10,21 @@ from shinari.shapes.base import Shape
 S = TypeVar("S", bound=Shape)
 
 
-def different(shapes: Sequence[S]) -> tuple[list[S], list[int]]:
+def different(shapes: Sequence[S], *names: str) -> tuple[list[S], list[int]]:
     """Each different shape once, in the order of the first of each, and for every shape its place there.
 
     They are compared by what they hold: in a scene from a file every body has a shape of its own.
+
+    Args:
+        shapes: Shapes of one type.
+        names: Their attributes that count: arrays, tuples of arrays, or values.
     """
     found: list[S] = []
     places: dict[Hashable, int] = {}
     objects: dict[int, int] = {}
     for shape in shapes:
         if id(shape) not in objects:
-            content = _content(shape)
+            content = tuple(_content(getattr(shape, name)) for name in names)
             if content not in places:
                 places[content] = len(found)
                 found.append(shape)
@@ -29,9 +32,8 @@ def different(shapes: Sequence[S]) -> tuple[list[S], list[int]]:
     return found, [objects[id(shape)] for shape in shapes]
 
 
-def _content(shape: Shape) -> Hashable:
-    """What a shape was made from, to be compared."""
-    values = (getattr(shape, field.name) for field in fields(shape) if field.init)  # type: ignore[arg-type]
-    return type(shape), *(
-        (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value for value in values
-    )
+def _content(value: Any) -> Hashable:
+    """A value to be compared."""
+    if isinstance(value, tuple):
+        return tuple(_content(item) for item in value)
+    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value

@@ -64,7 +64,7 @@ def shapes_of(solids: Sequence[Shape]) -> Shapes:
     numbers = [np.zeros(4) if isinstance(shape, Mesh) else four_numbers(shape) for shape in given]
     hull, tables = np.full(len(given), -1), HullTables()
     hulls = [k for k, kind in enumerate(types) if kind.kind == HULL]
-    found, hull[hulls] = different([given[k] for k in hulls])
+    found, hull[hulls] = different([given[k] for k in hulls], "vertices", "loops")
     for shape in found:
         tables.add(shape)
     return Shapes(

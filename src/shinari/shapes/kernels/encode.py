@@ -14,7 +14,7 @@ from shinari.shapes.base import Shape
 from shinari.shapes.kernels.all_distances import distances
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_fields
-from shinari.shapes.mesh import Mesh
+from shinari.shapes.mesh import PARTS, Mesh
 from shinari.shapes.registry import four_numbers, type_of
 from shinari.shapes.sharing import different
 
@@ -34,7 +34,7 @@ def encode_shapes(
     from shinari.shapes.kernels.mesh_field import build_field, join_fields
 
     shapes = [_given(shape) for shape in solids]
-    meshes, places = different([shape for shape in shapes if isinstance(shape, Mesh)])
+    meshes, places = different([shape for shape in shapes if isinstance(shape, Mesh)], *PARTS)
     kinds, numbers, place = [type_of(shape).kind for shape in shapes], [], iter(places)
     for shape in shapes:
         numbers.append([float(next(place)), 0.0, 0.0, 0.0] if isinstance(shape, Mesh) else four_numbers(shape))
@@ -45,7 +45,7 @@ def encode_shapes(
 def meshes_of(solids: Sequence[Shape]) -> list[Mesh]:
     """The meshes among shapes, and those that stand for shapes without a distance of their own, each once."""
     given = (_given(shape) for shape in solids)
-    return different([shape for shape in given if isinstance(shape, Mesh)])[0]
+    return different([shape for shape in given if isinstance(shape, Mesh)], *PARTS)[0]
 
 
 def _given(shape: Shape) -> Shape:

@@ -19,7 +19,7 @@ from shinari.scene.contents import Contents
 from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.kernels.mesh_field import build_field, join_fields
-from shinari.shapes.mesh import Mesh
+from shinari.shapes.mesh import PARTS, Mesh
 from shinari.shapes.sharing import different
 
 
@@ -83,7 +83,7 @@ def collision_shapes_of(scene: Contents) -> CollisionShapes:
         surfaces.append(surface)
     shapes = shapes_of(solids)
     given = [(g, mesh) for g, mesh in enumerate(map(contact_shape, solids)) if isinstance(mesh, Mesh)]
-    meshes, places = different([mesh for _, mesh in given])
+    meshes, places = different([mesh for _, mesh in given], *PARTS)
     for (g, _), place in zip(given, places, strict=True):
         shapes.size[g] = (place, 0.0, 0.0, 0.0)
     corners = np.array([shape.bounds() for shape in solids]).reshape(-1, 2, 3)
