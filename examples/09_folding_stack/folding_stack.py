@@ -92,18 +92,21 @@ def main(arguments: list[str] | None = None) -> None:
     scene, material, held = build()
     simulation = sn.Simulation(scene, substeps=SUBSTEPS)
     outputs = [options.out / "folding_stack.html", options.out / "folding_stack.npz"]
+    squares = []
     with Recorder(simulation, outputs, title="a strip laid down in eight folds") as recorder:
         recorder.record()
         for _ in range(round((LAYERS * SWING + REST) * 60.0)):
             lay(simulation, held)
             simulation.step()
             recorder.record()
+            squares.append((simulation.velocities("strip") ** 2).sum(axis=1).mean())
     x = simulation.positions("strip").reshape(ROWS, COLUMNS, 3).astype(float)
     ways = between_layers(x)
     nearest = np.linalg.norm(ways, axis=1).min()
     assert (ways[:, 1] > 0.0).all(), "layers have changed their order"
     assert nearest > 0.9 * THICKNESS, f"two layers are only {1e3 * nearest:.2f} mm apart"
-    speed = float(np.sqrt((simulation.velocities("strip") ** 2).sum(axis=1).mean()))
+    # it shivers: the last second tells more than the last frame
+    speed = float(np.sqrt(np.mean(squares[-60:])))
     assert speed < 0.005, f"the stack moves at {speed:.4f} m/s"
     weight = material.density * WIDTH * LENGTH * GRAVITY
     floor = -simulation.forces(scene["floor"])[1]

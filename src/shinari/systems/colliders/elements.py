@@ -37,7 +37,6 @@ from shinari.systems.colliders.collide import (
     record,
     remember,
     response,
-    slack,
     surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
@@ -255,9 +254,7 @@ def project_elements() -> Kernel:
                     ends,
                     begins,
                 )
-                apart = slack(low, least_of(contact_particles.radius, i), largest_displacement)
-                sure = again == 0 and not (moves or late or contacts.normal_correction[m] > ZERO)
-                contacts.bound[m] = bound_of(sure, far, apart)
+                contacts.bound[m] = bound_of(again == 0 and not (near or moves), far, low)
                 share = vertex_weights(b, i)
                 w = inverse_mass_at(particles.x, i, share)
                 if again == 0:
@@ -304,9 +301,9 @@ def project_elements() -> Kernel:
 
 
 @steady
-def bound_of(sure, far, apart):
-    """Bound of the path of an element that may go a distance on; none where that is not sure."""
-    return far + apart if sure else -ONE + ZERO * far
+def bound_of(sure, far, gap):
+    """Bound of the path of an element with a gap; none where that is not sure, as where it may touch already."""
+    return far + gap if sure else -ONE + ZERO * far
 
 
 @steady

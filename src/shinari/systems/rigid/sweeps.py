@@ -83,13 +83,11 @@ def start_batch(
     solver_frames: SolverFrames,
     bodies: TreeBodies,
     nodes: Nodes,
-    components: Components,
     joints: np.int64,
 ):
     """Clear the forces of joints; apply those of the last substep at contact points, if they were swept then.
 
-    The direct solution carries any stress between stiff rows of joints. Sweeps over softer rows would release it all at
-    once. Without joints its forces are those of a heap, and sweeps begin with them.
+    The direct solution carries any stress between stiff rows. Sweeps over softer rows would release it all at once.
     """
     for lane in range(batches.groups[b]):
         e = elements.order[batches.first[b, lane]]
@@ -98,9 +96,7 @@ def start_batch(
         elif batches.kind[b] == JOINTS:
             jacobian_rows.accumulated[e - joints] = 0.0
         else:
-            c = elements.component[e]
-            warm = elements.order[components.element[c]] >= joints + len(jacobian_rows)
-            warm = warm or were_swept(elements.frames[e, 0], elements.frames[e, 1], frames, solver_frames)
+            warm = were_swept(elements.frames[e, 0], elements.frames[e, 1], frames, solver_frames)
             on_a, on_b = ZERO, ZERO
             for r in range(batches.row[b], batches.row[b] + batches.count[b, lane]):
                 f = lane3(rows.force, r, lane) if warm else NONE
@@ -335,7 +331,7 @@ class Sweeps:
             p.require(self._spins, (counts.rows, 0))
         records = batches, rows, self._spins, elements, self._points, self._work, nodes
         p.launch(write_batch, *records, first_point, h, escape, count=each, grain=GRAIN)
-        records = batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, components, joints
+        records = batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints
         for first, others, alone in self._order.colours(backward=False):
             for cells in (first, others):
                 p.launch(start_batch, *records, colours=cells, grain=ALONE if alone else GRAIN)
