@@ -27,7 +27,7 @@ def test_frame_follows_a_sheet_that_flies_and_turns(precision):
     simulation.step()
     surfaces = simulation._run.bound.get(SurfaceContacts)
     assert surfaces.detections == 1
-    # what is added to the squares of the places makes it too small by a part in 500
+    # the part that is added to the squares of the places makes it too small by a part in 500
     assert surfaces.detection.detection.gradient[0].reshape(3, 3) == pytest.approx(spin, abs=0.02)
 
 

@@ -421,7 +421,7 @@ class Program:
 
 
 def load_kernels(*kernels: Kernel, precision: type = np.float64) -> None:
-    """Bring kernels that will run soon into memory, and those of the replay: what is missing is compiled side by side.
+    """Bring kernels that will run soon into memory, and those of the replay: missing ones are compiled side by side.
 
     Without it each of them would be compiled alone, when it is first run.
 

@@ -1,4 +1,4 @@
-"""Equal shapes, so that what is built for one is held once."""
+"""Equal shapes share the tables that are built for them."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeVar

@@ -131,7 +131,7 @@ def distance_of_surfaces(
     Args:
         first: Positions (N, 3) [m] and triangles (F, 3).
         second: The same of the other surface.
-        reach: What is farther apart than this is not looked at [m].
+        reach: Distance above which no pair is looked at [m].
     """
     surfaces, result = [], [reach]
     for x, triangles in (first, second):

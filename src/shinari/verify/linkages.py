@@ -30,7 +30,7 @@ LINKAGES = {"crank and rocker": (0.1, 0.3, 0.25, 0.3), "drag link": (0.25, 0.3, 
 
 
 def corners(lengths: tuple[float, ...], angle: float) -> np.ndarray:
-    """O, B, D and C [m], (4, 2), for an angle of the crank, with D on the left of the way from B to C."""
+    """O, B, D and C [m], (4, 2), for an angle of the crank, with D on the left of the line from B to C."""
     a, b, c, d = lengths
     end, pivot = a * np.array([math.cos(angle), math.sin(angle)]), np.array([d, 0.0])
     across = pivot - end

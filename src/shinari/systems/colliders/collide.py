@@ -286,7 +286,7 @@ def remember(contacts, m, normal_correction, friction_correction, n, gap):
 
 @steady
 def slack(gap, radius, displacement):
-    """How far what is a gap away may go before it can touch.
+    """Distance that a particle at a gap may move before it can touch.
 
     It keeps a gap at its end up to the gap itself, and cannot have gone through as long as the surface at its middle
     ends farther away than its displacement in the substep.

@@ -254,7 +254,7 @@ def project_elements() -> Kernel:
                     ends,
                     begins,
                 )
-                contacts.bound[m] = bound_of(again == 0 and not (near or moves), far, low)
+                contacts.bound[m] = -ONE if near or again > 0 or moves else far + low
                 share = vertex_weights(b, i)
                 w = inverse_mass_at(particles.x, i, share)
                 if again == 0:
@@ -280,15 +280,8 @@ def project_elements() -> Kernel:
                         (rate * rate, h * speed),
                     )
                 if touches:
-                    contacts.bound[m] = -ONE
-                    remember(
-                        contacts,
-                        m,
-                        normal_correction,
-                        rotate_vector(pose, friction_correction),
-                        rotate_vector(pose, n),
-                        gap,
-                    )
+                    hold, n = rotate_vector(pose, friction_correction), rotate_vector(pose, n)
+                    remember(contacts, m, normal_correction, hold, n, gap)
                     correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
                     record(contacts.impulse, m, sub(correction, silent), rate / w)
                     move_vertices(contact_particles, particles, i, share, w, correction, silent, clock, rate)
@@ -298,12 +291,6 @@ def project_elements() -> Kernel:
         items.bound[p] = least
 
     return project_element
-
-
-@steady
-def bound_of(sure, far, gap):
-    """Bound of the path of an element with a gap; none where that is not sure, as where it may touch already."""
-    return far + gap if sure else -ONE + ZERO * far
 
 
 @steady

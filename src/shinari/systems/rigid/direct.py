@@ -304,21 +304,32 @@ def factor_and_solve(
 
 
 @steady
+def node_displacement(x, j):
+    """Displacement and rotation of node j in x; zero where the frame is immovable."""
+    if j < 0:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    g = x[j]
+    return (g[0], g[1], g[2]), (g[3], g[4], g[5])
+
+
+@steady
+def displacements_of(e, elements, x):
+    """Displacements and rotations of both nodes of an element."""
+    return node_displacement(x, elements.nodes[e, 0]), node_displacement(x, elements.nodes[e, 1])
+
+
+@steady
+def displacement_between(one, other, arms):
+    """Displacement of the point of a past that of b, for the displacements and rotations of both and their arms."""
+    ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
+    return sub(add(one[0], cross(one[1], ra)), add(other[0], cross(other[1], rb)))
+
+
+@steady
 def relative_displacement(e, elements, x):
     """The relative displacement d and phi of an element, for the displacements x of the nodes."""
-    a, b = elements.nodes[e, 0], elements.nodes[e, 1]
-    arms = elements.arms[e]
-    d, phi = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    if a >= 0:
-        g = x[a]
-        rotation = cross((g[3], g[4], g[5]), (arms[0], arms[1], arms[2]))
-        d, phi = (g[0] + rotation[0], g[1] + rotation[1], g[2] + rotation[2]), (g[3], g[4], g[5])
-    if b >= 0:
-        g = x[b]
-        rotation = cross((g[3], g[4], g[5]), (arms[3], arms[4], arms[5]))
-        d = d[0] - (g[0] + rotation[0]), d[1] - (g[1] + rotation[1]), d[2] - (g[2] + rotation[2])
-        phi = phi[0] - g[3], phi[1] - g[4], phi[2] - g[5]
-    return d[0], d[1], d[2], phi[0], phi[1], phi[2]
+    one, other = displacements_of(e, elements, x)
+    return join(displacement_between(one, other, elements.arms[e]), sub(one[1], other[1]))
 
 
 @steady

@@ -8,6 +8,7 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.systems.rigid.components import (
+    LARGE,
     PENDING,
     RENEWED,
     SOLVED,
@@ -92,14 +93,13 @@ def mark_unloaded(c, components: Components, elements: Elements, points: Points,
     Its points are then as soft as they are over many substeps, in each of which a part of their overlap recovers: the
     heap is at once where it would come to rest.
     """
-    components.unloaded[c] = 0
     if components.calm[c] == 0 or components.resting[c] == 0:
         return
     for s in range(components.element[c], components.element[c + 1]):
         f = points.force[elements.order[s] - first_point]
         if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:
             return
-    components.unloaded[c], components.softness[c] = 1, UNLOADED
+    components.softness[c] = UNLOADED
 
 
 @steady
@@ -156,7 +156,6 @@ def choose_solver(
     components.direct[c], components.calm[c], components.softness[c] = 1 if direct else 0, 1 if calm else 0, 1.0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and (swept or motion.large)) else 0
-    components.tries[c] = MOST_STEPS if calm and motion.large else TRIES
     if components.trial[c] != 0:
         flags.trying[0] = 1
     if not direct:
@@ -215,7 +214,9 @@ def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     Its points are then classified again. A trial that has taken all its steps has failed.
     """
     state = components.solution[c]
-    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= components.tries[c]:
+    large = components.node[c + 1] - components.node[c] > LARGE
+    tries = MOST_STEPS if large and components.calm[c] != 0 else TRIES
+    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= tries:
         components.direct[c], components.solution[c], components.renewed[c] = 0, SOLVED, 0
         flags.failed[0] = flags.sweeping[0] = 1
         return

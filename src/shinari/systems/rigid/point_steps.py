@@ -17,13 +17,14 @@ from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.symmetric import times
-from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.systems.rigid.components import PENDING, SOLVED, UNSETTLED, Components, Nodes
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pairs import Pairs, Points
+from shinari.systems.rigid.direct import displacement_between, displacements_of
 from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.points import classify_point_contact, halves, resists_rotation
+from shinari.systems.rigid.points import classify_point_contact, resists_rotation
 from shinari.systems.rigid.progress import Counts
 
 # Relative tolerance of the limits of friction.
@@ -36,22 +37,6 @@ class DirectPairs(Record):
     """Pairs with points that are solved directly, with room for all pairs."""
 
     pair = Field(np.int64)
-
-
-@steady
-def step_of(j, nodes):
-    """Displacement and rotation of a node in the step; zero where the frame is immovable."""
-    if j < 0:
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    g = nodes.vector[j]
-    return (g[0], g[1], g[2]), (g[3], g[4], g[5])
-
-
-@steady
-def point_displacement(e, one, other, elements):
-    """Displacement of a's surface past b's at a point, for the displacements and rotations of both frames."""
-    ra, rb = halves(elements.arms[e])
-    return sub(add(one[0], cross(one[1], ra)), add(other[0], cross(other[1], rb)))
 
 
 @kernel
@@ -80,13 +65,12 @@ def check_points(
     component = elements.component[first_point + first]
     if components.solution[component] == SOLVED:
         return
-    one = step_of(elements.nodes[first_point + first, 0], nodes)
-    other = step_of(elements.nodes[first_point + first, 1], nodes)
+    one, other = displacements_of(first_point + first, elements, nodes.vector)
     compliance, softness = points.law[first, COMPLIANCE], components.softness[component]
     rounding = components.rounding[component]
     crossing, unsettled, exceeding = False, False, False
     for p in range(first, first + pairs.rows[k]):
-        n, d = points.normal[p], point_displacement(first_point + p, one, other, elements)
+        n, d = points.normal[p], displacement_between(one, other, elements.arms[first_point + p])
         along, stiffness, old = dot(n, d), softness * work.stiffness[p], work.status[p]
         most = work.friction_coefficient[p] * work.limit[p]
         slip = add(work.slip[p], sub(d, scale(n, along)))
@@ -130,13 +114,12 @@ def advance_points(
     component = elements.component[first_point + first]
     if components.solution[component] != PENDING:
         return
-    one = step_of(elements.nodes[first_point + first, 0], nodes)
-    other = step_of(elements.nodes[first_point + first, 1], nodes)
+    one, other = displacements_of(first_point + first, elements, nodes.vector)
     part, renewed, law = components.part[component], components.renewed[component], points.law[first]
     softness = components.softness[component]
     for p in range(first, first + pairs.rows[k]):
         e, n = first_point + p, points.normal[p]
-        d = point_displacement(e, one, other, elements)
+        d = displacement_between(one, other, elements.arms[e])
         along = dot(n, d)
         work.applied[p] = add(scale(work.applied[p], 1.0 - part), force_of_part(e, d, part, elements))
         work.gap[p] += along
@@ -162,7 +145,7 @@ def applied_force(p, e, one, other, work, elements):
     That is the force after the step, which is linear, but for sliding.
     """
     if work.status[p] == SLIDING:
-        return force_of_part(e, point_displacement(e, one, other, elements), 1.0, elements)
+        return force_of_part(e, displacement_between(one, other, elements.arms[e]), 1.0, elements)
     return work.force[p]
 
 
@@ -176,8 +159,7 @@ def continue_points(
     first = pairs.start[k]
     c = elements.component[first_point + first]
     if components.direct[c] != 0 and components.solution[c] == SOLVED:
-        one = step_of(elements.nodes[first_point + first, 0], nodes)
-        other = step_of(elements.nodes[first_point + first, 1], nodes)
+        one, other = displacements_of(first_point + first, elements, nodes.vector)
         for p in range(first, first + pairs.rows[k]):
             work.applied[p] = applied_force(p, first_point + p, one, other, work, elements)
 
@@ -196,7 +178,7 @@ def store_points(
     """Store the forces of the points of a pair for the next substep; 0 where their component is not solved.
 
     The force of the substep is that which the Newton steps have applied: it balances the momentum, in a jam too, where
-    they end without a solution and the force of the last state is what is left of the gap, times a stiffness.
+    they end without a solution and the force of the last state is the rest of the gap times a stiffness.
     """
     if pairs.rows[k] == 0:
         return
@@ -207,8 +189,7 @@ def store_points(
     c = elements.component[first_point + first]
     direct, solved = c >= 0 and components.direct[c] != 0, c < 0 or components.solution[c] == SOLVED
     if direct and solved:
-        one = step_of(elements.nodes[first_point + first, 0], nodes)
-        other = step_of(elements.nodes[first_point + first, 1], nodes)
+        one, other = displacements_of(first_point + first, elements, nodes.vector)
         for p in range(first, first + pairs.rows[k]):
             points.force[p] = work.force[p]
             work.force[p] = applied_force(p, first_point + p, one, other, work, elements)

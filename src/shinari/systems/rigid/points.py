@@ -313,7 +313,7 @@ def begin_points(
             if calm and start < 0.0 and work.bounce_offset[p] == 0.0 and leaves > most:
                 work.gap[p] += leaves - most
                 work.target_gap[p] -= leaves - most
-            if component >= 0 and components.unloaded[component] != 0:
+            if component >= 0 and components.softness[component] == UNLOADED:
                 expect_load(p, first_point + p, law, start <= most, points, work, elements)
                 continue
             force = classify_point_contact(p, first_point + p, law, 1.0, points, work, elements)

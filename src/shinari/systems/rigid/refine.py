@@ -19,6 +19,8 @@ from shinari.systems.rigid.block import minus, row_dot, solve_lower, solve_upper
 from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes
 from shinari.systems.rigid.direct import (
     add_force_to,
+    displacement_between,
+    displacements_of,
     is_inactive,
     jacobian_row_displacement,
     join,
@@ -106,12 +108,12 @@ def add_jacobian_row_force(e, b, f, elements, jacobian_rows, y):
 
 
 @steady
-def displacement_of(x, j):
-    """Displacement and rotation of node j; zero where the frame is immovable."""
-    if j < 0:
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    g = x[j]
-    return (g[0], g[1], g[2]), (g[3], g[4], g[5])
+def end_of_points(s, end, elements):
+    """Place after the points from place s on that have the same nodes: what they share is read and written once."""
+    i, j = elements.nodes[elements.order[s], 0], elements.nodes[elements.order[s], 1]
+    while s < end and elements.nodes[elements.order[s], 0] == i and elements.nodes[elements.order[s], 1] == j:
+        s += 1
+    return s
 
 
 @steady
@@ -125,32 +127,24 @@ def add_sum_to(y, i, j, f, on_a, on_b):
 
 @steady
 def points_times(s, end, elements, x, y):
-    """Add the product for the points from place s on that have the same nodes; returns the place after them.
-
-    What they share is read and written once.
-    """
+    """Add the product for the points from place s on, which have the same nodes."""
     first = elements.order[s]
-    i, j = elements.nodes[first, 0], elements.nodes[first, 1]
-    one, other = displacement_of(x, i), displacement_of(x, j)
+    one, other = displacements_of(first, elements, x)
     turn = sub(one[1], other[1])
     f = on_a = on_b = 0.0, 0.0, 0.0
-    while s < end:
-        e = elements.order[s]
-        if elements.nodes[e, 0] != i or elements.nodes[e, 1] != j:
-            break
-        s += 1
+    for k in range(s, end):
+        e = elements.order[k]
         if is_inactive(elements.stiffness, e):
             continue
         arms = elements.arms[e]
-        ra, rb = (arms[0], arms[1], arms[2]), (arms[3], arms[4], arms[5])
-        d = sub(add(one[0], cross(one[1], ra)), add(other[0], cross(other[1], rb)))
-        force = symmetric_row_times(elements.stiffness, e, 0, d)
-        f, on_a, on_b = add(f, force), add(on_a, cross(ra, force)), add(on_b, cross(rb, force))
+        force = symmetric_row_times(elements.stiffness, e, 0, displacement_between(one, other, arms))
+        f = add(f, force)
+        on_a = add(on_a, cross((arms[0], arms[1], arms[2]), force))
+        on_b = add(on_b, cross((arms[3], arms[4], arms[5]), force))
         if elements.stiffness[e, 6] + elements.stiffness[e, 7] + elements.stiffness[e, 8] > 0.0:
             moment = symmetric_row_times(elements.stiffness, e, 6, turn)
             on_a, on_b = add(on_a, moment), add(on_b, moment)
-    add_sum_to(y, i, j, f, on_a, on_b)
-    return s
+    add_sum_to(y, elements.nodes[first, 0], elements.nodes[first, 1], f, on_a, on_b)
 
 
 @steady
@@ -180,7 +174,8 @@ def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, 
     while s < end:
         e = elements.order[s]
         if e >= first_point:
-            s = points_times(s, end, elements, x, y)
+            begin, s = s, end_of_points(s, end, elements)
+            points_times(begin, s, elements, x, y)
             continue
         s += 1
         if e < joints:
@@ -193,22 +188,16 @@ def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, 
 
 @steady
 def load_points(s, end, elements, b):
-    """Add the forces of the points from place s on that have the same nodes; returns the place after them."""
+    """Add the forces of the points from place s on, which have the same nodes."""
     first = elements.order[s]
-    i, j = elements.nodes[first, 0], elements.nodes[first, 1]
     f = on_a = on_b = 0.0, 0.0, 0.0
-    while s < end:
-        e = elements.order[s]
-        if elements.nodes[e, 0] != i or elements.nodes[e, 1] != j:
-            break
-        s += 1
-        force, arms = elements.force[e], elements.arms[e]
+    for k in range(s, end):
+        force, arms = elements.force[elements.order[k]], elements.arms[elements.order[k]]
         push, moment = (force[0], force[1], force[2]), (force[3], force[4], force[5])
         f = add(f, push)
         on_a = add(on_a, add(cross((arms[0], arms[1], arms[2]), push), moment))
         on_b = add(on_b, add(cross((arms[3], arms[4], arms[5]), push), moment))
-    add_sum_to(b, i, j, f, on_a, on_b)
-    return s
+    add_sum_to(b, elements.nodes[first, 0], elements.nodes[first, 1], f, on_a, on_b)
 
 
 @steady
@@ -221,7 +210,8 @@ def load_forces(c, components, nodes, elements, jacobian_rows, frames, solver_fr
     while s < end:
         e = elements.order[s]
         if e >= joints + len(jacobian_rows):
-            s = load_points(s, end, elements, b)
+            begin, s = s, end_of_points(s, end, elements)
+            load_points(begin, s, elements, b)
             continue
         s += 1
         if e >= joints:

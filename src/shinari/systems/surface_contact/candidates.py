@@ -1,6 +1,6 @@
 """Candidates: pairs of a point and a triangle, or of two edges, that may come to touch before the next detection.
 
-Each particle gets a box around the way that it will go, in a frame that moves and deforms with all, and may go anywhere
+Each particle gets a box around its expected path, in a frame that moves and deforms with all, and may go anywhere
 in it. Trees of boxes find the edges and triangles whose boxes overlap; of these a pair stays when what both may move
 bridges its distance, when its objects may meet, and when it is not joined. A few particles that leave their boxes get
 new ones, and the pairs in which they take part are found anew.

@@ -124,7 +124,7 @@ def start_paths(
 
 @kernel(fastmath=STEADY)
 def measure_path(m, members: Members, contact_particles: ContactParticles, particles: Particles):
-    """Add to the path of a particle what has moved it."""
+    """Add the last displacement of a particle to the length of its path."""
     i = members.particle[m]
     x = particles.x[i]
     now = x[0], x[1], x[2]

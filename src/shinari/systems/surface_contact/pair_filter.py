@@ -131,12 +131,7 @@ def lowest(n, lanes, row, k):
 @steady
 def highest(n, lanes, row, k):
     """Largest n . x in the box of a particle."""
-    low, high = vector_at(lanes, row + 3, k), vector_at(lanes, row + 6, k)
-    return (
-        n[0] * (high[0] if n[0] > ZERO else low[0])
-        + n[1] * (high[1] if n[1] > ZERO else low[1])
-        + n[2] * (high[2] if n[2] > ZERO else low[2])
-    )
+    return -lowest((-n[0], -n[1], -n[2]), lanes, row, k)
 
 
 @steady
@@ -186,7 +181,7 @@ def measure_pairs(
         for k in range(BATCH):
             clear[k] = clearance(False, lanes, k)
     for k in range(count):
-        # what is not a number is kept
+        # a clearance that is not a number keeps its pair
         flags.start[begin + k] = not clear[k] > STRETCH * gaps[k]
 
 

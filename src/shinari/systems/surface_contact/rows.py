@@ -252,7 +252,7 @@ def note_moved(moved_in, i, x, number):
 
 @steady
 def note_path(contact_particles, i, x, length):
-    """Add to the path of a particle what a row has moved it; blocks of one colour may share what is fixed."""
+    """Add the displacement by a row to the path of a particle; blocks of one colour may share fixed particles."""
     if x[i, 3] > ZERO:
         contact_particles.path[i] += abs(length)
         contact_particles.last_position[i] = x[i, 0], x[i, 1], x[i, 2]

@@ -159,6 +159,20 @@ def find_half_spaces(
     return n
 
 
+@steady
+def next_leaf(box, nodes, count, stack, depth):
+    """Go on down a tree of `count` leaves: the next one whose box overlaps, -1 without one; the depth of the stack."""
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        if boxes_overlap(box, nodes.box[node]):
+            if node >= count:
+                return node - count, depth
+            stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
+            depth += 2
+    return -1, depth
+
+
 @shared(fastmath=STEADY)
 def find_box_overlaps(
     g: int,
@@ -203,18 +217,13 @@ def find_box_overlaps(
         high[1] + max(path[1], 0.0),
         high[2] + max(path[2], 0.0),
     )
-    stack, count, n, depth = scratch(64, 0), len(leaves) - 1, 0, 1
+    stack, n, depth = scratch(64, 0), 0, 1
     stack[0] = 1
     while depth > 0:
-        depth -= 1
-        node = stack[depth]
-        if not boxes_overlap(box, nodes.box[node]):
-            continue
-        if node < count:
-            stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
-            depth += 2
-            continue
-        for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
+        leaf, depth = next_leaf(box, nodes, len(leaves) - 1, stack, depth)
+        if leaf < 0:
+            break
+        for p in range(leaves.first[leaf], leaves.first[leaf + 1]):
             other = np.int64(places.box[p])
             to = start_boxes.collision_shape[other]
             there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
@@ -238,18 +247,13 @@ def clear_count(g, offsets: Offsets, collision_shapes: CollisionShapeArrays):
 @steady
 def meet_leaf(box, places, leaves, nodes, near):
     """Places of the boxes that overlap a box, in the order of the tree; returns how many, or more than MET."""
-    stack, count, met, depth = scratch(64, 0), len(leaves) - 1, 0, 1
+    stack, met, depth = scratch(64, 0), 0, 1
     stack[0] = 1
     while depth > 0 and met <= MET:
-        depth -= 1
-        node = stack[depth]
-        if not boxes_overlap(box, nodes.box[node]):
-            continue
-        if node < count:
-            stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
-            depth += 2
-            continue
-        for p in range(leaves.first[node - count], leaves.first[node - count + 1]):
+        leaf, depth = next_leaf(box, nodes, len(leaves) - 1, stack, depth)
+        if leaf < 0:
+            break
+        for p in range(leaves.first[leaf], leaves.first[leaf + 1]):
             near[met] = p
             there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
             met += np.int64(boxes_overlap(box, there))

@@ -129,7 +129,7 @@ def decide(_, detection: Detection, margins: FrameMargins):
     if detection.renew[0] != 0:
         detection.keep_points[0] = 1 if detection.each_substep[0] == 0 else 0
         detection.keep_pairs[0] = detection.done[0] = 0
-        # what is dense stays so for the rest of the step
+        # a dense scene stays so for the rest of the step
         detection.bound[0] = detection.bound[0] if detection.searched[0] != 0 else 0.0
     elif detection.any_swept[0] != 0:
         # the paths are those of the last substep

@@ -55,19 +55,24 @@ def number_kept(_, detection: Detection, old: OldPairs):
     detection.kept[0] = n
 
 
+@steady
+def copy_points(to, row, pairs, p):
+    """Copy the points of pair p to a row: from the list to what is kept of it, or back."""
+    to.valid[row], to.count[row], to.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
+    to.margin[row], to.found_pose[row] = pairs.margin[p], pairs.found_pose[p]
+    to.frozen[row], to.reach[row] = pairs.frozen[p], pairs.reach[p]
+    for k in range(pairs.count[p]):
+        for c in range(SLOT_COLUMNS):
+            to.slots[row, k, c] = pairs.slots[p, k, c]
+        for c in range(MARK_COLUMNS):
+            to.marks[row, k, c] = pairs.marks[p, k, c]
+
+
 @kernel
 def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
     """Store the points of a pair."""
-    row = old.row[p]
-    if row >= 0:
-        kept.valid[row], kept.count[row], kept.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
-        kept.margin[row], kept.found_pose[row] = pairs.margin[p], pairs.found_pose[p]
-        kept.frozen[row], kept.reach[row] = pairs.frozen[p], pairs.reach[p]
-        for k in range(pairs.count[p]):
-            for c in range(SLOT_COLUMNS):
-                kept.slots[row, k, c] = pairs.slots[p, k, c]
-            for c in range(MARK_COLUMNS):
-                kept.marks[row, k, c] = pairs.marks[p, k, c]
+    if old.row[p] >= 0:
+        copy_points(kept, old.row[p], pairs, p)
 
 
 @steady
@@ -121,11 +126,4 @@ def begin_pair(
     before = pairs.before[p]
     row = old.row[before] if before >= 0 else -1
     if row >= 0:
-        pairs.valid[p], pairs.count[p], pairs.mask[p] = kept.valid[row], kept.count[row], kept.mask[row]
-        pairs.margin[p], pairs.found_pose[p] = kept.margin[row], kept.found_pose[row]
-        pairs.frozen[p], pairs.reach[p] = kept.frozen[row], kept.reach[row]
-        for k in range(kept.count[row]):
-            for c in range(SLOT_COLUMNS):
-                pairs.slots[p, k, c] = kept.slots[row, k, c]
-            for c in range(MARK_COLUMNS):
-                pairs.marks[p, k, c] = kept.marks[row, k, c]
+        copy_points(pairs, p, kept, row)

@@ -242,8 +242,8 @@ def nearest_old(core, close, first, last, taken, old):
     """The nearest old row of a pair that is not taken, up to a distance; -1 if there is none."""
     best, least = -1, close * close
     for i in range(first, last):
-        way = sub(core, old.core[i])
-        square = dot(way, way)
+        moved = sub(core, old.core[i])
+        square = dot(moved, moved)
         nearer = square < least and not (taken >> (i - first)) & 1
         best, least = (i, square) if nearer else (best, least)
     return best
