@@ -374,11 +374,12 @@ class _Pipeline(compiler.Compiler):
         return [manager]
 
 
-# Passes of Numba that change nothing in kernels; each goes through all variables.
+# Passes of Numba that change nothing in kernels; each goes through all variables. The last ends the life of variables,
+# which matters to what is counted: kernels have no such objects.
 SKIPPED = {
     "with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function", "inline_inlinables",
     "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads", "nopython_rewrites",
-    "Rewrite dynamic raises",
+    "Rewrite dynamic raises", "ir_legalization",
 }  # fmt: skip
 ONCE = {"dead_branch_prune"}
 
@@ -397,10 +398,30 @@ def _object_code(vector: bool) -> Iterator[Any]:
     kept = context._internal_codegen, numba.config.SLP_VECTORIZE  # type: ignore[attr-defined]
     context._internal_codegen = _codegen()
     numba.config.SLP_VECTORIZE = 0 if vector else 1  # type: ignore[attr-defined]
+    cpu_target.typing_context.resolve_function_type = _resolve
     try:
         yield context
     finally:
         context._internal_codegen, numba.config.SLP_VECTORIZE = kept  # type: ignore[attr-defined]
+        del cpu_target.typing_context.resolve_function_type
+
+
+_resolved: dict[Any, Any] = {}
+
+
+def _resolve(function: Any, arguments: Any, keywords: Any) -> Any:
+    """Signature of a call. Numba asks for the same in every round of inference, and for each operator in all functions.
+
+    What has a name for its function has values among its arguments: items of tuples.
+    """
+    resolve = type(cpu_target.typing_context).resolve_function_type
+    if keywords or isinstance(function, str):
+        return resolve(cpu_target.typing_context, function, arguments, keywords)
+    found = _resolved.get((function, arguments))
+    if found is None:
+        found = resolve(cpu_target.typing_context, function, arguments, keywords)
+        _resolved[function, arguments] = found
+    return found
 
 
 def compile_object(native: Native) -> bytes:

@@ -14,7 +14,7 @@ import numpy as np
 
 from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
 from shinari.collision.law import RECOVERY, combined_surface, friction, normal_response, rebound, recovery, tangential
-from shinari.compute import kernel, real, scratch
+from shinari.compute import kernel, real, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.geometry.proximity import gap_vector, nearest_points, straight_weights
 from shinari.maths.function import steady
@@ -176,14 +176,19 @@ def refresh_rows(b, counts: RowCounts, rows: Rows, particles: Particles, paths: 
             rows.active[r] = near and rows.start[r] > TANGLED * gap
 
 
-@kernel(fastmath=STEADY)
-def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
-    """Take the nearest points of a new row in the middle of a substep, from the positions at its start."""
+@shared(fastmath=STEADY)
+def evaluate(r: int, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real) -> bool:
+    """Take the nearest points of a row in the middle of a substep, from the positions at its start."""
     lanes = scratch((17, 1), h)
-    r = fresh.row[k]
     store_row(r, lanes, 0, rows, particles, paths, frames)
     find_nearest(rows.edges[r], lanes, 0)
-    take(r, lanes, 0, FAR, rows, particles, paths, frames, h)
+    return take(r, lanes, 0, FAR, rows, particles, paths, frames, h)
+
+
+@kernel
+def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
+    """Take the nearest points of a new row."""
+    evaluate(fresh.row[k], rows, particles, paths, frames, h)
 
 
 @kernel(fastmath=STEADY)
@@ -209,10 +214,7 @@ def activate_deep(
     c = relative(x, i0, i3, shift(origin_indices, origins, i0, i3))
     distance = norm(gap_vector(nearest_points(rows.edges[r], a, b, c), a, b, c))
     if distance < WATCHED * gap:
-        lanes = scratch((17, 1), h)
-        store_row(r, lanes, 0, rows, particles, paths, frames)
-        find_nearest(rows.edges[r], lanes, 0)
-        take(r, lanes, 0, FAR, rows, particles, paths, frames, h)
+        evaluate(r, rows, particles, paths, frames, h)
         rows.active[r] = True
         if distance < least:
             counts.deep[0] = 1
