@@ -14,6 +14,8 @@ from shinari.maths.vec3 import dot
 # Solution of a component: 0 solved; 1 pending: this Newton step has found no reason for another; 2 another step is
 # needed; 3 another step is needed because limits of friction were renewed.
 SOLVED, PENDING, UNSETTLED, RENEWED = range(4)
+# Whether a component stays where the substep began: no; it is tried; it was found to; it is kept as in the last one.
+MOVES, TRIED, FOUND, KEPT = range(4)
 # Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
 UNEVEN = 100.0
 # Part of the speed that gravity gives in a step below which a component that was swept rests.
@@ -73,6 +75,9 @@ class Components(Record):
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
     resting = Field(np.int64, doc="whether it has contact points only, and is slower than gravity makes it in a step")
     stays = Field(np.int64, doc="whether it rests, and its masses are not very different: it may stay where it is")
+    stands = Field(np.int64, doc="MOVES, TRIED, FOUND or KEPT")
+    stood = Field(np.int64, doc="whether it stayed in the last substep of this step, with one solution")
+    disturbed = Field(np.int64, doc="whether something else is with it than in the last substep, or it cannot stay")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")
     factoring = Field(np.int64, doc="whether it has to be factored")

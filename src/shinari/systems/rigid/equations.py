@@ -59,6 +59,7 @@ from shinari.systems.rigid.points import (
 )
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import PointLog
+from shinari.systems.rigid.rest import choose_resting, find_balance, find_disturbed, push_at_start, stay
 from shinari.systems.rigid.sweeps import Sweeps
 from shinari.systems.rigid.tendons.tendons import Tendons
 
@@ -207,8 +208,10 @@ class BodyEquations:
         p.serial(count_elements, counts, self.flags, self._first_point)
         p.require(self._work, (counts.points, 0))
         p.require(self._elements, (counts.elements, 0))
-        records = self.contacts.pairs, points, self._work, self._elements, self._frames, self.flags, self._terms
-        p.launch(start_points, *records, self.contacts.detection, self._first_point, count=self._pairs)
+        p.copy(0, (self.flags.continued, 0))
+        records = self.contacts.pairs, points, self._work, self._elements, self._graph.components, self._frames
+        records = *records, self.contacts.margins, self.flags, self._terms, self.contacts.detection
+        p.launch(start_points, *records, self._first_point, count=self._pairs)
         self._record_clear(p)
 
     def _record_clear(self, p: Program) -> None:
@@ -218,6 +221,7 @@ class BodyEquations:
 
     def record_continue(self, p: Program) -> None:
         """Keep the forces of the last solution before another one in the same substep."""
+        p.copy(1, (self.flags.continued, 0))
         records = self.contacts.pairs, self._work, self._elements, self._graph.components, self._graph.nodes
         p.launch(continue_points, *records, self._first_point, count=self._pairs)
 
@@ -260,6 +264,7 @@ class BodyEquations:
             if graph.may_sweep:
                 p.launch(mark_unloaded, components, elements, points, first, count=each)
             p.copy(0, (flags.first_of_step, 0))
+            self._record_rest(p)
             records = self.contacts.pairs, points, work, elements, self._frames, self._curved, components, self._terms
             p.launch(begin_points, *records, first, count=self._pairs)
             p.require(self._direct_pairs, self._pairs)
@@ -268,7 +273,7 @@ class BodyEquations:
                 with p.when((flags.trying, 0)):
                     p.launch(store_trial, *self._node_records, count=(counts.nodes, 0))
             p.serial(start_solution, counts, flags)
-            p.launch(start_component, graph.components, count=each)
+            p.launch(start_component, components, flags, count=each)
             with p.repeat(MOST_STEPS, until=(flags.done, 0)):
                 self._record_step(p)
             if graph.may_sweep:
@@ -276,6 +281,24 @@ class BodyEquations:
                     self._record_failed(p)
                 with p.when((flags.sweeping, 0)):
                     self._sweeps.record(p, h, self._settings.depenetration_speed)
+
+    def _record_rest(self, p: Program) -> None:
+        """Find the components that stay where the substep began."""
+        points, work, elements, components = self._points, self._work, self._elements, self._graph.components
+        flags, nodes, frames, solver_frames = self.flags, self._graph.nodes, self._frames, self.solver_frames
+        each, every, first = (self.counts.components, 0), (self.counts.nodes, 0), self._first_point
+        with p.when((flags.standing, 0)):
+            p.launch(find_disturbed, nodes, components, frames, solver_frames, self.contacts.margins, count=every)
+        p.copy(0, (flags.standing, 0))
+        p.copy(0, (flags.resting, 0))
+        p.launch(choose_resting, components, self.contacts.detection, flags, count=each)
+        with p.when((flags.resting, 0)):
+            records = self.contacts.pairs, points, work, elements, components, self._terms
+            p.launch(push_at_start, *records, first, count=self._pairs)
+            records = components, nodes, elements, points, work, frames, solver_frames, flags
+            p.launch(find_balance, *records, first, self._settings.substep, count=each, grain=8)
+        with p.when((flags.standing, 0)):
+            p.launch(stay, nodes, components, frames, solver_frames, count=every)
 
     @property
     def _node_records(self) -> tuple[Record, ...]:

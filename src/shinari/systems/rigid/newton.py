@@ -9,6 +9,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.systems.rigid.components import (
     LARGE,
+    MOVES,
     PENDING,
     RENEWED,
     SOLVED,
@@ -163,9 +164,11 @@ def choose_solver(
 
 
 @kernel
-def start_component(c, components: Components):
-    """Mark a directly solved component as pending."""
-    components.solution[c] = components.direct[c]
+def start_component(c, components: Components, flags: Flags):
+    """Mark a directly solved component as pending, unless it stays where the substep began."""
+    stands = components.stands[c] != MOVES
+    components.solution[c] = SOLVED if stands else components.direct[c]
+    components.stood[c] = 1 if stands and flags.continued[0] == 0 else 0
 
 
 @kernel

@@ -210,7 +210,7 @@ class BroadPhase:
         with p.when((d.keep_points, 0)):
             p.copy((d.pairs, 0), (d.old_pairs, 0))
             p.require(old, (d.pairs, 0))
-            records = pairs, old, arrays, self._frames, self.margins, d
+            records = pairs, old, arrays, self.margins, d
             p.launch(store_pair_key, *records, count=(d.pairs, 0))
             p.serial(number_kept, d, old)
             p.require(kept, (d.kept, 0), PAIRS)

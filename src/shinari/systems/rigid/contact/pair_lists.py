@@ -10,7 +10,6 @@ from shinari.maths.function import steady
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pairs import MARK_COLUMNS, SLOT_COLUMNS, Kept, Pairs, is_empty, kind_of_pair
-from shinari.systems.rigid.frames import Frames
 
 
 class Found(Record):
@@ -28,20 +27,20 @@ class OldPairs(Record):
 
 @kernel
 def store_pair_key(
-    p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins,
+    p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, margins: FrameMargins,
     detection: Detection
 ):  # fmt: skip
     """Store the key of an old pair, and whether its points are kept.
 
-    Those of swept frames are not, and those of the last step only where neither frame can move. That there are none
-    depends on poses alone.
+    Those of swept frames are not, and those of the last step only where they were found at poses at which the frames
+    still stand: a search would find the same. That there are none depends on poses alone.
     """
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     old.key[p] = a * len(collision_shapes) + b
-    frozen = pairs.frozen[p] and not (frames.active[f] or frames.active[e])
+    same = pairs.fresh[p] and margins.still[f] and margins.still[e]
     of_this_step = detection.searched[0] != 0 and not (margins.swept[f] or margins.swept[e])
-    old.row[p] = 1 if frozen or of_this_step or is_empty(pairs, p) else 0
+    old.row[p] = 1 if same or of_this_step or is_empty(pairs, p) else 0
 
 
 @kernel
@@ -60,7 +59,8 @@ def copy_points(to, row, pairs, p):
     """Copy the points of pair p to a row: from the list to what is kept of it, or back."""
     to.valid[row], to.count[row], to.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
     to.margin[row], to.found_pose[row] = pairs.margin[p], pairs.found_pose[p]
-    to.frozen[row], to.reach[row] = pairs.frozen[p], pairs.reach[p]
+    to.current[row], to.fresh[row] = pairs.current[p], pairs.fresh[p]
+    to.reach[row], to.least_gap[row] = pairs.reach[p], pairs.least_gap[p]
     for k in range(pairs.count[p]):
         for c in range(SLOT_COLUMNS):
             to.slots[row, k, c] = pairs.slots[p, k, c]
@@ -122,7 +122,7 @@ def begin_pair(
     a, b = pairs.collision_shapes[p]
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
-    pairs.frozen[p], pairs.margin[p] = False, 0.0
+    pairs.current[p], pairs.fresh[p], pairs.margin[p] = False, False, 0.0
     before = pairs.before[p]
     row = old.row[before] if before >= 0 else -1
     if row >= 0:

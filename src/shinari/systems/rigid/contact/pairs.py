@@ -70,7 +70,8 @@ class Pairs(Record):
     kind = Field(np.int64, doc="kind of the pair, by the shapes")
     before = Field(np.int64, doc="its row in the list before; -1: it was not in it")
     valid = Field(np.bool_, doc="whether the points may be updated")
-    frozen = Field(np.bool_, doc="whether the points were found at poses from which the frames do not move")
+    current = Field(np.bool_, doc="whether the points are those of the last poses at which contacts were detected")
+    fresh = Field(np.bool_, doc="whether they were found at these poses, so that they depend on nothing else")
     renew = Field(np.bool_, doc="whether the points are found again in this substep")
     direct = Field(np.bool_, doc="whether its points took part in a direct solution as the last one began")
     changed = Field(
@@ -133,11 +134,13 @@ class Kept(Record):
     """Points of the pairs that remain while the list is rebuilt; fields as of `Pairs`."""
 
     valid = Field(np.bool_)
-    frozen = Field(np.bool_)
+    current = Field(np.bool_)
+    fresh = Field(np.bool_)
     count = Field(np.int64)
     mask = Field(np.int64)
     margin = Field(np.float64, unit="m")
     reach = Field(np.float64, unit="m")
+    least_gap = Field(np.float64, unit="m")
     found_pose = Field(np.float64, 7)
     slots = Field(np.float64, (SLOTS, SLOT_COLUMNS))
     marks = Field(np.float64, (SLOTS, MARK_COLUMNS))
@@ -361,7 +364,7 @@ def update_pair(
 ):
     """Keep the points of a pair if its relative pose has changed little; else mark it for the narrow phase.
 
-    Those of two frames that are not active are found once: they depend on the poses alone.
+    Those of two frames that stand still since contacts were last detected stay as they are.
 
     Args:
         p: The pair.
@@ -370,7 +373,7 @@ def update_pair(
         shapes: Whether their faces are flat.
         frames: The frames.
         poses: Poses of the frames.
-        margins: Velocities of the frames.
+        margins: Velocities of the frames, and which of them stand still.
         points: Receives the geometry of points that stay in the table.
         detection: Receives whether the points of a pair have changed.
         fall: Speed that gravity adds in a substep [m/s].
@@ -378,11 +381,9 @@ def update_pair(
     """
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
-    frozen = not (frames.active[f] or frames.active[e])
-    if frozen and pairs.frozen[p]:
+    if pairs.current[p] and margins.still[f] and margins.still[e]:
         pairs.renew[p] = pairs.changed[p] = False
         return
-    pairs.frozen[p] = frozen
     reach = reach_of(a, b, f, e, collision_shapes, frames, margins, fall, h)
     now = relative_pose(f, e, poses, frames)
     mesh = pairs.kind[p] == MESHES
@@ -395,14 +396,10 @@ def update_pair(
     if is_empty(pairs, p):
         good = travelled + (reach + bound) <= pairs.margin[p]
     else:
-        good = (
-            not frozen
-            and pairs.valid[p]
-            and angle <= most_turn
-            and travelled <= bound
-            and travelled + reach <= pairs.margin[p]
-        )
+        good = pairs.valid[p] and angle <= most_turn and travelled <= bound and travelled + reach <= pairs.margin[p]
     pairs.renew[p], pairs.reach[p], changed = not good, reach, True
+    # a search for the points of a mesh prefers those that the pair had
+    pairs.current[p], pairs.fresh[p] = True, not good and not (mesh and pairs.count[p] > 0)
     if good and detection.renew[0] != 0:
         # the rows of the table are those of the pairs before
         mark_active(p, f, e, reach, pairs, poses)
