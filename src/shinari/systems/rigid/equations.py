@@ -205,7 +205,7 @@ class BodyEquations:
         """Start the substep at the contact points."""
         counts, points = self.counts, self._points
         p.copy((self.contacts.detection.points, 0), (counts.points, 0))
-        p.serial(count_elements, counts, self.flags, self._first_point)
+        p.serial(count_elements, counts, self.flags, self.contacts.detection, self._first_point)
         p.require(self._work, (counts.points, 0))
         p.require(self._elements, (counts.elements, 0))
         p.copy(0, (self.flags.continued, 0))
@@ -255,7 +255,8 @@ class BodyEquations:
             p.copy(0, (flags.sweeping, 0))
             p.copy(0, (flags.trying, 0))
             if graph.may_sweep:
-                p.launch(mark_figure, components, elements, self._sweeps.trees.members, first, count=each)
+                with p.when((flags.elements_changed, 0)):
+                    p.launch(mark_figure, components, elements, self._sweeps.trees.members, first, count=each)
             records = components, graph.nodes, elements, self._frames, self.solver_frames, flags
             # where sweeps cannot be needed, their kernels are not there either
             simple = self._limits.simple if graph.may_sweep else math.inf

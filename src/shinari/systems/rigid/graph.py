@@ -47,11 +47,14 @@ MISSING = -2
 
 @kernel
 def check_assignment(_, elements: Elements, edges: Edges, counts: Counts, flags: Flags):
-    """Decide whether elements have changed since they were assigned, and whether the graph is that of the step."""
+    """Decide whether elements have changed since they were assigned, and whether the graph is that of the step.
+
+    Those of contact points change only as their table is rebuilt.
+    """
     count = counts.elements[0]
     elements_changed = count != counts.placed[0]
     if not elements_changed:
-        for e in range(count):
+        for e in range(count if flags.table_rebuilt[0] != 0 else count - counts.points[0]):
             elements_changed = elements_changed or elements.frames[e] != elements.placed_frames[e]
     other = flags.free_changed[0] != 0
     if flags.first_of_step[0] != 0 and not other:

@@ -85,9 +85,9 @@ def halves(v):
 
 
 @kernel
-def count_elements(_, counts: Counts, flags: Flags, first_point: np.int64):
+def count_elements(_, counts: Counts, flags: Flags, detection: Detection, first_point: np.int64):
     """Count the elements with the contact points; clear the flags of bounces."""
-    counts.elements[0] = first_point + counts.points[0]
+    counts.elements[0], flags.table_rebuilt[0] = first_point + counts.points[0], detection.rebuild_table[0]
     flags.has_bounce_offset[0], flags.may_bounce[0] = 0, 0
 
 

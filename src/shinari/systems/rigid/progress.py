@@ -37,6 +37,7 @@ class Flags(Record):
     again = Field(np.int64, doc="the positions have to be solved")
     first_of_step = Field(np.int64, doc="the graph is not yet checked in this step")
     free_changed = Field(np.int64, doc="the set of free frames has changed")
+    table_rebuilt = Field(np.int64, doc="the table of points was rebuilt in this substep")
     elements_changed = Field(np.int64, doc="the elements differ from those that were assigned")
     assign = Field(np.int64, doc="try to assign the elements to the present graph")
     rebuild = Field(np.int64, doc="the graph has to be rebuilt")

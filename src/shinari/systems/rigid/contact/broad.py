@@ -212,15 +212,16 @@ class BroadPhase:
             p.require(old, (d.pairs, 0))
             records = pairs, old, arrays, self.margins, d
             p.launch(store_pair_key, *records, count=(d.pairs, 0))
-            p.serial(number_kept, d, old)
-            p.require(kept, (d.kept, 0), PAIRS)
-            p.launch(store_pair, pairs, old, kept, count=(d.pairs, 0))
         lists = self._merged, self._candidates, self._found, old, d, pairs, arrays
         p.launch(count_pairs, *lists, count=count)
         scan.record(p, count)
         p.require(pairs, scan.total, PAIRS)
         p.copy(scan.total, (d.pairs, 0))
         p.launch(list_pairs, *lists, count=count)
+        with p.when((d.keep_points, 0)):
+            p.serial(number_kept, pairs, d, old)
+            p.require(kept, (d.kept, 0), PAIRS)
+            p.launch(store_pair, pairs, old, kept, count=(d.old_pairs, 0))
         p.launch(begin_pair, pairs, old, kept, self._collision_shapes.shapes, count=(d.pairs, 0))
 
 

@@ -22,7 +22,13 @@ class OldPairs(Record):
     """The pairs before a search."""
 
     key = Field(np.int64, doc="a * collision shapes + b, ascending")
-    row = Field(np.int64, doc="row of its points in `Kept`; -1: none")
+    row = Field(np.int64, doc="row of its points in `Kept`, IN_PLACE or DROPPED")
+    start = Field(np.int64, doc="first row of its points in the table")
+    rows = Field(np.int64, doc="rows in it")
+
+
+# Where the points of an old pair are: in its row, which is that of the pair in the new list as well; nowhere.
+IN_PLACE, DROPPED = -2, -1
 
 
 @kernel
@@ -40,17 +46,19 @@ def store_pair_key(
     old.key[p] = a * len(collision_shapes) + b
     same = pairs.fresh[p] and margins.still[f] and margins.still[e]
     of_this_step = detection.searched[0] != 0 and not (margins.swept[f] or margins.swept[e])
-    old.row[p] = 1 if same or of_this_step or is_empty(pairs, p) else 0
+    old.row[p] = IN_PLACE if same or of_this_step or is_empty(pairs, p) else DROPPED
+    old.start[p], old.rows[p] = pairs.start[p], pairs.rows[p]
 
 
 @kernel
-def number_kept(_, detection: Detection, old: OldPairs):
-    """Rows of the pairs whose points are kept."""
+def number_kept(_, pairs: Pairs, detection: Detection, old: OldPairs):
+    """Rows of the pairs whose points are kept, and have another row in the new list."""
     n = 0
-    for p in range(detection.old_pairs[0]):
-        keep = old.row[p] != 0
-        old.row[p] = n if keep else -1
-        n += 1 if keep else 0
+    for p in range(detection.pairs[0]):
+        before = pairs.before[p]
+        if before >= 0 and before != p and old.row[before] == IN_PLACE:
+            old.row[before] = n
+            n += 1
     detection.kept[0] = n
 
 
@@ -70,7 +78,7 @@ def copy_points(to, row, pairs, p):
 
 @kernel
 def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
-    """Store the points of a pair."""
+    """Store the points of a pair that gets another row."""
     if old.row[p] >= 0:
         copy_points(kept, old.row[p], pairs, p)
 
@@ -119,11 +127,14 @@ def begin_pair(
     p, pairs: Pairs, old: OldPairs, kept: Kept, shapes: Shapes
 ):  # fmt: skip
     """Start a pair of the new list: one that was in the old list gets its points."""
+    before = pairs.before[p]
+    row = old.row[before] if before >= 0 else DROPPED
+    pairs.start[p], pairs.rows[p] = (old.start[before], old.rows[before]) if before >= 0 else (0, 0)
+    if row == IN_PLACE and before == p:
+        return
     a, b = pairs.collision_shapes[p]
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
     pairs.current[p], pairs.fresh[p], pairs.margin[p] = False, False, 0.0
-    before = pairs.before[p]
-    row = old.row[before] if before >= 0 else -1
     if row >= 0:
         copy_points(pairs, p, kept, row)

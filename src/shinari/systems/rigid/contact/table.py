@@ -258,7 +258,7 @@ def write_points(
 
     Keys change where equal faces coincide or the reduction selects other points.
     """
-    if pairs.rows[p] == 0:
+    if pairs.rows[p] == 0 or (not pairs.changed[p] and pairs.start[p] == pairs.old_start[p]):
         return
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
@@ -273,7 +273,8 @@ def write_points(
             at += 1
     place_points(p, collision_shapes, pairs, poses, points)
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
-    if detection.renew[0] != 0:
+    if detection.renew[0] != 0 and pairs.before[p] < 0:
+        # of a state that was loaded
         first = first_from(base, old.key, detection.old_points[0])
         last = first
         while last < detection.old_points[0] and old.key[last] < base + FEATURES:
