@@ -23,9 +23,10 @@ RESTING = 0.1
 # Part of the stiffness of its points with which a component begins to rest: that of their overlaps that recovers in a
 # substep.
 UNLOADED = 0.2
-# Bodies above which a component is solved directly only until it is swept, and the part of that speed below which it
-# then rests: the states of its points take many factors, each of which costs as much as some steps of sweeps.
-LARGE, STILL = 2048, 0.06
+# Bodies above which a component is solved directly only until it is swept, and the part of the speed that gravity gives in
+# a substep below which it then rests: the states of its points take many factors, each of which costs as much as some
+# steps of sweeps. What a heap sinks in its first substep, and how fast, grows with the substep.
+LARGE, STILL = 2048, 0.24
 
 
 class Nodes(Record):
@@ -127,6 +128,18 @@ class Edges(Record):
     frames = Field(np.int64, 2)
 
 
+class RestSpeeds(Record):
+    """Speeds below which components rest, one row."""
+
+    slow = Field(np.float64, unit="m/s", doc="speed that gravity gives in a step")
+    large = Field(np.float64, unit="m/s", doc="that of a component of more than `LARGE` bodies")
+
+    @classmethod
+    def of(cls, gravity: float, dt: float, h: float) -> "RestSpeeds":
+        """For a magnitude of gravity [m/s^2], a step and a substep [s]."""
+        return cls(slow=np.array([gravity * dt]), large=np.array([STILL * gravity * h]))
+
+
 class Motion(NamedTuple):
     """What a component does, and what it is.
 
@@ -144,8 +157,8 @@ class Motion(NamedTuple):
 
 
 @steady
-def motion_of(c, components, nodes, frames, solver_frames, slow):
-    """Motion of a component; `slow` is the speed that gravity gives in a step [m/s]."""
+def motion_of(c, components, nodes, frames, solver_frames, speeds):
+    """Motion of a component."""
     speed, least, most, swept = 0.0, np.inf, 0.0, False
     large = components.node[c + 1] - components.node[c] > LARGE
     for j in range(components.node[c], components.node[c + 1]):
@@ -153,7 +166,8 @@ def motion_of(c, components, nodes, frames, solver_frames, slow):
         v, w = solver_frames.start_v[f], frames.inverse_mass[f]
         speed, swept = max(speed, dot(v, v)), swept or solver_frames.swept[f]
         least, most = min(least, w), max(most, w)
-    limit = STILL * slow if large else (RESTING * slow if swept else slow)
+    slow = speeds.slow[0]
+    limit = speeds.large[0] if large else (RESTING * slow if swept else slow)
     return Motion(speed <= limit * limit and not (large and swept), swept, most > UNEVEN * least, large)
 
 

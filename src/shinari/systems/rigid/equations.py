@@ -10,7 +10,7 @@ from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.shapes.registry import type_of
-from shinari.systems.rigid.components import SOLVED, UNSETTLED
+from shinari.systems.rigid.components import SOLVED, UNSETTLED, RestSpeeds
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Curved, Elements, PointWork, clear_accumulated
@@ -85,7 +85,8 @@ class BodyEquations:
         self._free = frames.inverse_mass > 0.0
         self.joints = Joints(rigid.table, state.system_arrays)
         weight = float(np.linalg.norm(model.gravity))
-        self._gravity, self._slow = tuple(model.gravity.tolist()), weight * settings.dt
+        self._gravity = tuple(model.gravity.tolist())
+        self._speeds = RestSpeeds.of(weight, settings.dt, settings.substep)
         # kernels of bounces are compiled only where a surface has a restitution
         surface = rigid.collision_shapes.arrays.surface
         self._bouncing = bool((surface[:, RESTITUTION] > 0.0).any())
@@ -108,11 +109,11 @@ class BodyEquations:
             h=np.array([settings.substep]),
             escape=np.array([settings.depenetration_speed]),
             resists=np.array([int((surface[:, ROLLING : TORSION + 1] > 0.0).any())]),
-            leaves=np.array([CALM * self._slow * settings.substep]),
+            leaves=np.array([CALM * weight * settings.dt * settings.substep]),
         )
         self._elements = Elements.zeros(self._first_point)
         self._limits = LIMITS[settings.rigid_solver]
-        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits, self._slow)
+        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits, self._speeds)
         self._direct = DirectSolver(
             self._graph,
             self._elements,
@@ -261,7 +262,7 @@ class BodyEquations:
             # where sweeps cannot be needed, their kernels are not there either
             simple = self._limits.simple if graph.may_sweep else math.inf
             limits = simple, self._limits.light, self._limits.small
-            p.launch(choose_solver, *records, first, *limits, self._slow, count=each)
+            p.launch(choose_solver, *records, self._speeds, first, *limits, count=each)
             if graph.may_sweep:
                 p.launch(mark_unloaded, components, elements, points, first, count=each)
             p.copy(0, (flags.first_of_step, 0))

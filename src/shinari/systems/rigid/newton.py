@@ -17,6 +17,7 @@ from shinari.systems.rigid.components import (
     UNSETTLED,
     Components,
     Nodes,
+    RestSpeeds,
     has_failed,
     may_be_direct,
     motion_of,
@@ -116,7 +117,7 @@ def extent_of(c, components, nodes, frames):
 @kernel
 def choose_solver(
     c, components: Components, nodes: Nodes, elements: Elements, frames: Frames, solver_frames: SolverFrames,
-    flags: Flags, first_point: np.int64, simple: float, light: float, small: float, slow: float
+    flags: Flags, speeds: RestSpeeds, first_point: np.int64, simple: float, light: float, small: float
 ):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep.
 
@@ -133,14 +134,14 @@ def choose_solver(
         frames: Masses of the frames.
         solver_frames: Velocities of the frames.
         flags: Receives whether a component is solved by sweeps; whether this is the first substep of a step.
+        speeds: Speeds below which a component stays direct.
         first_point: Element of the first point.
         simple: See `DirectLimits`.
         light: See `DirectLimits`.
         small: See `DirectLimits`.
-        slow: Speed that gravity gives in a step: a component that is slower stays direct [m/s].
     """
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
-    motion = motion_of(c, components, nodes, frames, solver_frames, slow)
+    motion = motion_of(c, components, nodes, frames, solver_frames, speeds)
     swept, again = motion.swept, flags.first_of_step[0] != 0 or not motion.swept
     direct, calm, trial = components.ordered[c] != 0, False, False
     if direct and cost > simple * (last - first):
