@@ -24,8 +24,8 @@ RESTING = 0.1
 # substep.
 UNLOADED = 0.2
 # Bodies above which a component is solved directly only until it is swept, and the part of the speed that gravity gives
-# in a substep below which it then rests: the states of its points take many factors, each of which costs as much as some
-# steps of sweeps. What a heap sinks in its first substep, and how fast, grows with the substep.
+# in a substep below which it then rests: the states of its points take many factors, each of which costs as much as
+# some steps of sweeps. What a heap sinks in its first substep, and how fast, grows with the substep.
 LARGE, STILL = 2048, 0.24
 
 
