@@ -113,7 +113,7 @@ class Blocks(Record):
 class Targets(Record):
     """For each node and each pair (i, k) of its blocks, i after k, by rows; T rows."""
 
-    block = Field(np.int64, doc="the block that their product is subtracted from")
+    block = Field(np.int32, doc="the block that their product is subtracted from")
 
 
 class Neighbours(Record):
@@ -125,7 +125,7 @@ class Neighbours(Record):
 class Edges(Record):
     """The elements that the graph was built from."""
 
-    frames = Field(np.int64, 2)
+    frames = Field(np.int32, 2)
 
 
 class RestSpeeds(Record):

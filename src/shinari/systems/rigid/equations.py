@@ -57,7 +57,7 @@ from shinari.systems.rigid.points import (
     start_points,
     write_warm_start,
 )
-from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.progress import ROOM, Counts, Flags
 from shinari.systems.rigid.report import PointLog
 from shinari.systems.rigid.rest import choose_resting, find_balance, find_disturbed, push_at_start, stay
 from shinari.systems.rigid.sweeps import Sweeps
@@ -173,7 +173,7 @@ class BodyEquations:
     def record_end(self, p: Program) -> None:
         """Record the end of a step."""
         self.log.record_end(p, self._frames)
-        p.require(self._warm_start, (self.counts.points, 0))
+        p.require(self._warm_start, (self.counts.points, 0), spare=ROOM)
         p.launch(write_warm_start, self._points, self._warm_start, count=(self.counts.points, 0))
 
     def warm_start(self) -> np.ndarray:
@@ -207,8 +207,8 @@ class BodyEquations:
         counts, points = self.counts, self._points
         p.copy((self.contacts.detection.points, 0), (counts.points, 0))
         p.serial(count_elements, counts, self.flags, self.contacts.detection, self._first_point)
-        p.require(self._work, (counts.points, 0))
-        p.require(self._elements, (counts.elements, 0))
+        p.require(self._work, (counts.points, 0), spare=ROOM)
+        p.require(self._elements, (counts.elements, 0), spare=ROOM)
         p.copy(0, (self.flags.continued, 0))
         records = self.contacts.pairs, points, self._work, self._elements, self._graph.components, self._frames
         records = *records, self.contacts.margins, self.flags, self._terms, self.contacts.detection

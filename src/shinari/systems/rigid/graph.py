@@ -30,7 +30,7 @@ from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import is_free
 from shinari.systems.rigid.newton import DirectLimits
-from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.progress import ROOM, Counts, Flags
 
 # Most bodies of a component for which an order is sought, see also `LARGE`.
 MOST_BODIES = 8192
@@ -457,7 +457,7 @@ class Graph:
             self._record_assignment(p, elements)
         with p.when((flags.rebuild, 0)):
             p.serial(count_edges, elements, counts, flags)
-            p.require(edges, (counts.edges_needed, 0))
+            p.require(edges, (counts.edges_needed, 0), spare=ROOM)
             p.serial(gather_edges, elements, edges, counts, flags)
             self._record_graph(p)
             self._record_assignment(p, elements)
@@ -474,13 +474,13 @@ class Graph:
         each, every = (counts.components, 0), (counts.nodes, 0)
         p.serial(find_roots, edges, self._frames, solver_frames, counts)
         p.serial(number_nodes, solver_frames, nodes, components, counts, self._limits.heavy)
-        p.require(neighbours, (counts.words, 0))
+        p.require(neighbours, (counts.words, 0), spare=ROOM)
         p.launch(clear_word, neighbours, count=(counts.words, 0))
         p.serial(set_neighbours, edges, solver_frames, nodes, components, neighbours, counts)
         records = components, nodes, neighbours, self._frames, solver_frames, self._speeds
         p.launch(order_component, *records, self._limits.heavy, self._limits.simple, count=each, grain=1)
         p.serial(find_columns, nodes, counts)
-        p.require(blocks, (counts.blocks, 0))
-        p.require(self.targets, (counts.targets, 0))
+        p.require(blocks, (counts.blocks, 0), spare=ROOM)
+        p.require(self.targets, (counts.targets, 0), spare=ROOM)
         p.launch(fill_columns, components, nodes, neighbours, blocks, solver_frames, count=each, grain=8)
         p.launch(find_targets, nodes, blocks, self.targets, count=every, grain=64)

@@ -4,6 +4,9 @@ import numpy as np
 
 from shinari.compute import Field, Record
 
+# Room that lists of pairs, points and blocks get beyond what they need, as a part of it: they are most of the memory.
+ROOM = 0.25
+
 
 class Counts(Record):
     """Numbers of rows in use, one row."""

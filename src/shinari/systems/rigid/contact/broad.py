@@ -59,6 +59,7 @@ from shinari.systems.rigid.contact.pair_lists import (
 from shinari.systems.rigid.contact.pair_points import FreePlaces
 from shinari.systems.rigid.contact.pairs import Kept, Pairs
 from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.progress import ROOM
 
 ENDLESS = 1e9
 # Searches after which the boxes of the tree are sorted again, if one has moved by this part of its size.
@@ -213,19 +214,19 @@ class BroadPhase:
         p.copy(0, (d.old_pairs, 0))
         with p.when((d.keep_points, 0)):
             p.copy((d.pairs, 0), (d.old_pairs, 0))
-            p.require(old, (d.pairs, 0))
+            p.require(old, (d.pairs, 0), spare=ROOM)
             records = pairs, old, arrays, self.margins, d
             p.launch(store_pair_key, *records, count=(d.pairs, 0))
         p.serial(forget_places, d)
         lists = self._merged, self._candidates, self._found, old, d, pairs, arrays
         p.launch(count_pairs, *lists, count=count)
         scan.record(p, count)
-        p.require(pairs, scan.total, PAIRS)
+        p.require(pairs, scan.total, PAIRS, spare=ROOM)
         p.copy(scan.total, (d.pairs, 0))
         p.launch(list_pairs, *lists, count=count)
         with p.when((d.keep_points, 0)):
             p.serial(number_kept, pairs, d, old, self.free)
-            p.require(kept, (d.kept, 0), PAIRS)
+            p.require(kept, (d.kept, 0), PAIRS, spare=ROOM)
             p.launch(store_pair, pairs, old, kept, count=(d.old_pairs, 0))
         p.launch(begin_pair, pairs, old, kept, self._collision_shapes.shapes, count=(d.pairs, 0))
 

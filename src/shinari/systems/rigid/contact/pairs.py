@@ -109,7 +109,7 @@ class Points(Record):
         detection: State of contact detection, with the number of points.
     """
 
-    frames = Field(np.int64, 2, doc="frames a and b")
+    frames = Field(np.int32, 2, doc="frames a and b")
     core = Field(np.float64, 3, unit="m", doc="core point of a in the axes of frame a; that of b is opposite to it")
     radius = Field(np.float64, 2, unit="m", doc="distance of the surface of a and of b from the core point")
     normal = Field(np.float64, 3, doc="unit vector from b to a at the start of the substep, world axes")
@@ -122,7 +122,7 @@ class Points(Record):
     )
     key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
     force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes")
-    collision_shapes = Field(np.int64, 2, doc="collision shapes a and b")
+    collision_shapes = Field(np.int32, 2, doc="collision shapes a and b")
 
     def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
         super().__init__(precision, **arrays)

@@ -35,6 +35,7 @@ from shinari.systems.rigid.contact.pairs import (
     update_pair,
 )
 from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.progress import ROOM
 
 # A key is the number of the pair, a * G + b, times this, plus the number of the feature.
 FEATURES = 1 << 28
@@ -43,7 +44,7 @@ CLOSE = 0.1
 # Pairs for each thread.
 SHARE = 64
 # Memory of a point with the work arrays of the solver, which have room for more points [bytes].
-POINT_BYTES = 1500
+POINT_BYTES = 1200
 PLACES = "rigid bodies: contacts: {count} pairs with points"
 POINTS = "rigid bodies: contacts: {count} points"
 
@@ -164,16 +165,16 @@ class BodyContacts:
         p.launch(update_pair, *records, fall, self._h, count=count)
         with p.when((d.changed, 0)):
             p.serial(count_places, pairs, d)
-            p.require(self.stored, (d.places_needed, 0), PLACES)
-            p.require(self._broad.free, (d.places_needed, 0))
+            p.require(self.stored, (d.places_needed, 0), PLACES, spare=ROOM)
+            p.require(self._broad.free, (d.places_needed, 0), spare=ROOM)
             p.serial(give_places, pairs, self._broad.free, d)
         for kind in self._kinds:
             self._record_finder(p, kind)
         p.serial(number_points, pairs, d)
         with p.when((d.rebuild_table, 0)):
-            p.require(old, (d.old_points, 0))
+            p.require(old, (d.old_points, 0), spare=ROOM)
             p.launch(store_point, table, old, count=(d.old_points, 0))
-            p.require(table, (d.points, 0), POINTS, POINT_BYTES)
+            p.require(table, (d.points, 0), POINTS, POINT_BYTES, spare=ROOM)
             p.launch(write_points, pairs, self.stored, arrays, self.poses, table, old, d, count=count, grain=SHARE)
 
     def _record_finder(self, p: Program, kind: int) -> None:
