@@ -6,6 +6,7 @@ import pytest
 import shinari as sn
 from shinari.compute import Program
 from shinari.solver.step import record_step
+from shinari.systems.rigid.components import RestSpeeds
 from shinari.systems.rigid.direct import write_displacement
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Elements, JacobianRows
@@ -18,7 +19,7 @@ from shinari.systems.rigid.sleep import Islands
 
 H = 1 / 600
 FRAMES = 40
-SLOW = 0.1  # speed of rest [m/s]
+SPEEDS = RestSpeeds.of(1.0, 0.1, 0.1)
 
 
 def cross_matrix(r):
@@ -42,7 +43,7 @@ class System:
         self.solver_frames.displacement[...] = 1e-3 * rng.normal(size=(FRAMES, 6))
         self.counts, self.flags = Counts.zeros(1), Flags.zeros(1)
         self.elements, self.jacobian_rows, self.values = Elements.zeros(0), JacobianRows.zeros(0), JointValues.zeros(0)
-        self.graph = Graph(self.frames, self.solver_frames, self.counts, self.flags, LIMITS[solver], SLOW)
+        self.graph = Graph(self.frames, self.solver_frames, self.counts, self.flags, LIMITS[solver], SPEEDS)
         self.flags.first_of_step[0] = 1
         self.arrange = Program()
         self.graph.record_arrange(self.arrange, self.elements)
@@ -233,7 +234,7 @@ def test_a_large_component_is_solved_directly_while_it_rests(solver, speed, dire
     system.solver_frames.start_v[9, 0] = speed
     p = Program()
     records = system.graph.components, system.graph.nodes, system.elements, system.frames, system.solver_frames
-    p.launch(choose_solver, *records, system.flags, 0, *LIMITS[solver][:3], SLOW, count=1)
+    p.launch(choose_solver, *records, system.flags, SPEEDS, 0, *LIMITS[solver][:3], count=1)
     p.run()
     assert system.graph.components.direct[0] == direct
     assert system.flags.sweeping[0] == 1 - direct
@@ -264,5 +265,5 @@ def test_kernels_are_those_that_a_scene_can_need():
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 18, 19, 40])
 def test_no_graph_costs_more_than_that_of_neighbours_of_all(n):
     cost = sum(1.0 + m + 0.5 * m * (m + 1) for m in range(n))
-    graph = Graph(Frames.zeros(n), SolverFrames.zeros(n), Counts.zeros(1), Flags.zeros(1), LIMITS["auto"], SLOW)
+    graph = Graph(Frames.zeros(n), SolverFrames.zeros(n), Counts.zeros(1), Flags.zeros(1), LIMITS["auto"], SPEEDS)
     assert graph.may_sweep == (cost > 500.0)

@@ -14,6 +14,8 @@ from shinari.maths.vec3 import dot
 # Solution of a component: 0 solved; 1 pending: this Newton step has found no reason for another; 2 another step is
 # needed; 3 another step is needed because limits of friction were renewed.
 SOLVED, PENDING, UNSETTLED, RENEWED = range(4)
+# Whether a component stays where the substep began: no; it is tried; it was found to; it is kept as in the last one.
+MOVES, TRIED, FOUND, KEPT = range(4)
 # Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
 UNEVEN = 100.0
 # Part of the speed that gravity gives in a step below which a component that was swept rests.
@@ -21,9 +23,10 @@ RESTING = 0.1
 # Part of the stiffness of its points with which a component begins to rest: that of their overlaps that recovers in a
 # substep.
 UNLOADED = 0.2
-# Bodies above which a component is solved directly only until it is swept, and the part of that speed below which it
-# then rests: the states of its points take many factors, each of which costs as much as some steps of sweeps.
-LARGE, STILL = 2048, 0.06
+# Bodies above which a component is solved directly only until it is swept, and the part of the speed that gravity gives
+# in a substep below which it then rests: the states of its points take many factors, each of which costs as much as
+# some steps of sweeps. What a heap sinks in its first substep, and how fast, grows with the substep.
+LARGE, STILL = 2048, 0.24
 
 
 class Nodes(Record):
@@ -73,6 +76,9 @@ class Components(Record):
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
     resting = Field(np.int64, doc="whether it has contact points only, and is slower than gravity makes it in a step")
     stays = Field(np.int64, doc="whether it rests, and its masses are not very different: it may stay where it is")
+    stands = Field(np.int64, doc="MOVES, TRIED, FOUND or KEPT")
+    stood = Field(np.int64, doc="whether it stayed in the last substep of this step, with one solution")
+    disturbed = Field(np.int64, doc="whether something else is with it than in the last substep, or it cannot stay")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")
     factoring = Field(np.int64, doc="whether it has to be factored")
@@ -107,7 +113,7 @@ class Blocks(Record):
 class Targets(Record):
     """For each node and each pair (i, k) of its blocks, i after k, by rows; T rows."""
 
-    block = Field(np.int64, doc="the block that their product is subtracted from")
+    block = Field(np.int32, doc="the block that their product is subtracted from")
 
 
 class Neighbours(Record):
@@ -119,7 +125,19 @@ class Neighbours(Record):
 class Edges(Record):
     """The elements that the graph was built from."""
 
-    frames = Field(np.int64, 2)
+    frames = Field(np.int32, 2)
+
+
+class RestSpeeds(Record):
+    """Speeds below which components rest, one row."""
+
+    slow = Field(np.float64, unit="m/s", doc="speed that gravity gives in a step")
+    large = Field(np.float64, unit="m/s", doc="that of a component of more than `LARGE` bodies")
+
+    @classmethod
+    def of(cls, gravity: float, dt: float, h: float) -> "RestSpeeds":
+        """For a magnitude of gravity [m/s^2], a step and a substep [s]."""
+        return cls(slow=np.array([gravity * dt]), large=np.array([STILL * gravity * h]))
 
 
 class Motion(NamedTuple):
@@ -139,8 +157,8 @@ class Motion(NamedTuple):
 
 
 @steady
-def motion_of(c, components, nodes, frames, solver_frames, slow):
-    """Motion of a component; `slow` is the speed that gravity gives in a step [m/s]."""
+def motion_of(c, components, nodes, frames, solver_frames, speeds):
+    """Motion of a component."""
     speed, least, most, swept = 0.0, np.inf, 0.0, False
     large = components.node[c + 1] - components.node[c] > LARGE
     for j in range(components.node[c], components.node[c + 1]):
@@ -148,7 +166,8 @@ def motion_of(c, components, nodes, frames, solver_frames, slow):
         v, w = solver_frames.start_v[f], frames.inverse_mass[f]
         speed, swept = max(speed, dot(v, v)), swept or solver_frames.swept[f]
         least, most = min(least, w), max(most, w)
-    limit = STILL * slow if large else (RESTING * slow if swept else slow)
+    slow = speeds.slow[0]
+    limit = speeds.large[0] if large else (RESTING * slow if swept else slow)
     return Motion(speed <= limit * limit and not (large and swept), swept, most > UNEVEN * least, large)
 
 

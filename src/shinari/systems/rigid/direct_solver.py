@@ -58,7 +58,7 @@ class DirectSolver:
         g, el, jacobian_rows = self._graph, self._elements, self._jacobian_rows
         p.copy(0, (self._flags.factoring, 0))
         records = g.components, g.nodes, g.blocks, el, jacobian_rows, values, self._frames, self._solver_frames
-        p.launch(solve_again, *records, self._counts, self._flags, h, count=self._each, grain=8)
+        p.launch(solve_again, *records, self._flags, h, count=self._each, grain=8)
         with p.when((self._flags.factoring, 0)):
             p.launch(
                 start_node, g.nodes, g.blocks, g.components, self._frames, self._solver_frames, h, count=self._every
@@ -89,6 +89,7 @@ class DirectSolver:
 
     def record_begin(self, p: Program) -> None:
         """Record the begin of a step."""
+        p.copy(0, (self._flags.standing, 0))
         p.launch(drop_factor, self._graph.components, count=self._each)
 
     def _record_element_displacements(self, p: Program, count: Cell) -> None:

@@ -29,16 +29,16 @@ POINT_STIFFNESS = 1.0e5
 class Elements(Record):
     """Elements, E rows."""
 
-    frames = Field(np.int64, 2, doc="frames a and b")
+    frames = Field(np.int32, 2, doc="frames a and b")
     arms = Field(np.float64, 6, unit="m", doc="r_a and r_b: from the origin of each frame to the point, world axes")
     force = Field(np.float64, 6, unit="N, N m", doc="f and t: force and moment on a, world axes")
     stiffness = Field(np.float64, 12, unit="N/m, N m/rad", doc="K and R, symmetric, each as xx yy zz yz zx xy")
     displacement = Field(np.float64, 6, unit="m, rad", doc="d and phi of the solution")
     accumulated = Field(np.float64, 6, unit="N, N m", doc="force and moment of the sweeps or Newton steps so far")
-    placed_frames = Field(np.int64, 2, doc="frames a and b when its nodes were assigned")
-    nodes = Field(np.int64, 3, doc="node of a, node of b, block of both; -1: none")
-    component = Field(np.int64, doc="component; -1 where neither frame can move")
-    order = Field(np.int64, doc="elements by component")
+    placed_frames = Field(np.int32, 2, doc="frames a and b when its nodes were assigned")
+    nodes = Field(np.int32, 3, doc="node of a, node of b, block of both; -1: none")
+    component = Field(np.int32, doc="component; -1 where neither frame can move")
+    order = Field(np.int32, doc="elements by component")
 
 
 class JacobianRows(Record):

@@ -10,7 +10,7 @@ from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.shapes.registry import type_of
-from shinari.systems.rigid.components import SOLVED, UNSETTLED
+from shinari.systems.rigid.components import SOLVED, UNSETTLED, RestSpeeds
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.direct_solver import DirectSolver
 from shinari.systems.rigid.elements import Curved, Elements, PointWork, clear_accumulated
@@ -57,8 +57,9 @@ from shinari.systems.rigid.points import (
     start_points,
     write_warm_start,
 )
-from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.progress import ROOM, Counts, Flags
 from shinari.systems.rigid.report import PointLog
+from shinari.systems.rigid.rest import choose_resting, find_balance, find_disturbed, push_at_start, stay
 from shinari.systems.rigid.sweeps import Sweeps
 from shinari.systems.rigid.tendons.tendons import Tendons
 
@@ -84,7 +85,8 @@ class BodyEquations:
         self._free = frames.inverse_mass > 0.0
         self.joints = Joints(rigid.table, state.system_arrays)
         weight = float(np.linalg.norm(model.gravity))
-        self._gravity, self._slow = tuple(model.gravity.tolist()), weight * settings.dt
+        self._gravity = tuple(model.gravity.tolist())
+        self._speeds = RestSpeeds.of(weight, settings.dt, settings.substep)
         # kernels of bounces are compiled only where a surface has a restitution
         surface = rigid.collision_shapes.arrays.surface
         self._bouncing = bool((surface[:, RESTITUTION] > 0.0).any())
@@ -107,11 +109,11 @@ class BodyEquations:
             h=np.array([settings.substep]),
             escape=np.array([settings.depenetration_speed]),
             resists=np.array([int((surface[:, ROLLING : TORSION + 1] > 0.0).any())]),
-            leaves=np.array([CALM * self._slow * settings.substep]),
+            leaves=np.array([CALM * weight * settings.dt * settings.substep]),
         )
         self._elements = Elements.zeros(self._first_point)
         self._limits = LIMITS[settings.rigid_solver]
-        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits, self._slow)
+        self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits, self._speeds)
         self._direct = DirectSolver(
             self._graph,
             self._elements,
@@ -171,7 +173,7 @@ class BodyEquations:
     def record_end(self, p: Program) -> None:
         """Record the end of a step."""
         self.log.record_end(p, self._frames)
-        p.require(self._warm_start, (self.counts.points, 0))
+        p.require(self._warm_start, (self.counts.points, 0), spare=ROOM)
         p.launch(write_warm_start, self._points, self._warm_start, count=(self.counts.points, 0))
 
     def warm_start(self) -> np.ndarray:
@@ -204,11 +206,13 @@ class BodyEquations:
         """Start the substep at the contact points."""
         counts, points = self.counts, self._points
         p.copy((self.contacts.detection.points, 0), (counts.points, 0))
-        p.serial(count_elements, counts, self.flags, self._first_point)
-        p.require(self._work, (counts.points, 0))
-        p.require(self._elements, (counts.elements, 0))
-        records = self.contacts.pairs, points, self._work, self._elements, self._frames, self.flags, self._terms
-        p.launch(start_points, *records, self.contacts.detection, self._first_point, count=self._pairs)
+        p.serial(count_elements, counts, self.flags, self.contacts.detection, self._first_point)
+        p.require(self._work, (counts.points, 0), spare=ROOM)
+        p.require(self._elements, (counts.elements, 0), spare=ROOM)
+        p.copy(0, (self.flags.continued, 0))
+        records = self.contacts.pairs, points, self._work, self._elements, self._graph.components, self._frames
+        records = *records, self.contacts.margins, self.flags, self._terms, self.contacts.detection
+        p.launch(start_points, *records, self._first_point, count=self._pairs)
         self._record_clear(p)
 
     def _record_clear(self, p: Program) -> None:
@@ -218,6 +222,7 @@ class BodyEquations:
 
     def record_continue(self, p: Program) -> None:
         """Keep the forces of the last solution before another one in the same substep."""
+        p.copy(1, (self.flags.continued, 0))
         records = self.contacts.pairs, self._work, self._elements, self._graph.components, self._graph.nodes
         p.launch(continue_points, *records, self._first_point, count=self._pairs)
 
@@ -251,15 +256,17 @@ class BodyEquations:
             p.copy(0, (flags.sweeping, 0))
             p.copy(0, (flags.trying, 0))
             if graph.may_sweep:
-                p.launch(mark_figure, components, elements, self._sweeps.trees.members, first, count=each)
+                with p.when((flags.elements_changed, 0)):
+                    p.launch(mark_figure, components, elements, self._sweeps.trees.members, first, count=each)
             records = components, graph.nodes, elements, self._frames, self.solver_frames, flags
             # where sweeps cannot be needed, their kernels are not there either
             simple = self._limits.simple if graph.may_sweep else math.inf
             limits = simple, self._limits.light, self._limits.small
-            p.launch(choose_solver, *records, first, *limits, self._slow, count=each)
+            p.launch(choose_solver, *records, self._speeds, first, *limits, count=each)
             if graph.may_sweep:
                 p.launch(mark_unloaded, components, elements, points, first, count=each)
             p.copy(0, (flags.first_of_step, 0))
+            self._record_rest(p)
             records = self.contacts.pairs, points, work, elements, self._frames, self._curved, components, self._terms
             p.launch(begin_points, *records, first, count=self._pairs)
             p.require(self._direct_pairs, self._pairs)
@@ -268,7 +275,7 @@ class BodyEquations:
                 with p.when((flags.trying, 0)):
                     p.launch(store_trial, *self._node_records, count=(counts.nodes, 0))
             p.serial(start_solution, counts, flags)
-            p.launch(start_component, graph.components, count=each)
+            p.launch(start_component, components, flags, count=each)
             with p.repeat(MOST_STEPS, until=(flags.done, 0)):
                 self._record_step(p)
             if graph.may_sweep:
@@ -276,6 +283,24 @@ class BodyEquations:
                     self._record_failed(p)
                 with p.when((flags.sweeping, 0)):
                     self._sweeps.record(p, h, self._settings.depenetration_speed)
+
+    def _record_rest(self, p: Program) -> None:
+        """Find the components that stay where the substep began."""
+        points, work, elements, components = self._points, self._work, self._elements, self._graph.components
+        flags, nodes, frames, solver_frames = self.flags, self._graph.nodes, self._frames, self.solver_frames
+        each, every, first = (self.counts.components, 0), (self.counts.nodes, 0), self._first_point
+        with p.when((flags.standing, 0)):
+            p.launch(find_disturbed, nodes, components, frames, solver_frames, self.contacts.margins, count=every)
+        p.copy(0, (flags.standing, 0))
+        p.copy(0, (flags.resting, 0))
+        p.launch(choose_resting, components, self.contacts.detection, flags, count=each)
+        with p.when((flags.resting, 0)):
+            records = self.contacts.pairs, points, work, elements, components, self._terms
+            p.launch(push_at_start, *records, first, count=self._pairs)
+            records = components, nodes, elements, points, work, frames, solver_frames, flags
+            p.launch(find_balance, *records, first, self._settings.substep, count=each, grain=8)
+        with p.when((flags.standing, 0)):
+            p.launch(stay, nodes, components, frames, solver_frames, count=every)
 
     @property
     def _node_records(self) -> tuple[Record, ...]:

@@ -65,6 +65,8 @@ class SolverFrames(Record):
     trial_x = Field(np.float64, 3, unit="m", doc="origin from which a trial starts")
     trial_q = Field(np.float64, 4, doc="quaternion from which a trial starts")
     trial_displacement = Field(np.float64, 6, unit="m, rad", doc="displacement with which a trial starts")
+    rested_x = Field(np.float64, 3, unit="m", doc="origin of the prediction from which it was found to stay")
+    rested_q = Field(np.float64, 4, doc="quaternion of that prediction")
     stored_x = Field(np.float64, 3, unit="m", doc="origin before the solution")
     stored_q = Field(np.float64, 4, doc="quaternion before the solution")
     stored_displacement = Field(np.float64, 6, unit="m, rad", doc="displacement before the solution")

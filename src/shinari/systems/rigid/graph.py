@@ -21,6 +21,7 @@ from shinari.systems.rigid.components import (
     Edges,
     Neighbours,
     Nodes,
+    RestSpeeds,
     Targets,
     may_be_direct,
     motion_of,
@@ -29,7 +30,7 @@ from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import is_free
 from shinari.systems.rigid.newton import DirectLimits
-from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.progress import ROOM, Counts, Flags
 
 # Most bodies of a component for which an order is sought, see also `LARGE`.
 MOST_BODIES = 8192
@@ -47,11 +48,14 @@ MISSING = -2
 
 @kernel
 def check_assignment(_, elements: Elements, edges: Edges, counts: Counts, flags: Flags):
-    """Decide whether elements have changed since they were assigned, and whether the graph is that of the step."""
+    """Decide whether elements have changed since they were assigned, and whether the graph is that of the step.
+
+    Those of contact points change only as their table is rebuilt.
+    """
     count = counts.elements[0]
     elements_changed = count != counts.placed[0]
     if not elements_changed:
-        for e in range(count):
+        for e in range(count if flags.table_rebuilt[0] != 0 else count - counts.points[0]):
             elements_changed = elements_changed or elements.frames[e] != elements.placed_frames[e]
     other = flags.free_changed[0] != 0
     if flags.first_of_step[0] != 0 and not other:
@@ -217,13 +221,14 @@ def node_of_least_degree(levels, width, degree, first, n):
 
 @kernel
 def check_order(
-    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags, slow: float
+    c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags,
+    speeds: RestSpeeds
 ):  # fmt: skip
     """Request a rebuild for a component that moved as it was ordered, and needs an order now.
 
     At the start of a step also for one that has an order and would not get it: a step depends on the state alone.
     """
-    if may_be_direct(motion_of(c, components, nodes, frames, solver_frames, slow)):
+    if may_be_direct(motion_of(c, components, nodes, frames, solver_frames, speeds)):
         if components.moving[c] != 0:
             flags.reorder[0] = flags.rebuild[0] = 1
     elif flags.first_of_step[0] != 0 and components.moving[c] == 0:
@@ -233,7 +238,7 @@ def check_order(
 @kernel
 def order_component(
     c, components: Components, nodes: Nodes, neighbours: Neighbours, frames: Frames, solver_frames: SolverFrames,
-    cost_limit: float, simple: float, slow: float
+    speeds: RestSpeeds, cost_limit: float, simple: float
 ):  # fmt: skip
     """Order the nodes by least degree; a component whose factor costs too much is solved by sweeps.
 
@@ -244,15 +249,15 @@ def order_component(
         neighbours: Sets of neighbours, which become those after the elimination.
         frames: Masses of the frames.
         solver_frames: Velocities of the frames.
+        speeds: Speeds below which components rest.
         cost_limit: Most products of blocks for each body.
         simple: The same of a component that moves, and was swept.
-        slow: Speed that gravity gives in a step [m/s].
     """
     first, start, word = components.node[c], components.word[c], neighbours.word
     n = components.node[c + 1] - first
     width = (n + BITS - 1) // BITS
     wanted = components.word[c + 1] > start
-    components.moving[c] = 0 if may_be_direct(motion_of(c, components, nodes, frames, solver_frames, slow)) else 1
+    components.moving[c] = 0 if may_be_direct(motion_of(c, components, nodes, frames, solver_frames, speeds)) else 1
     cost_limit = simple if components.moving[c] != 0 else cost_limit
     levels = scratch((LEVELS, MOST_WORDS), start)
     for level in range(LEVELS):
@@ -414,7 +419,7 @@ class Graph:
         counts: Numbers of elements, nodes, components and blocks.
         flags: Receives whether a component is solved by sweeps.
         limits: Costs of a factor up to which a component is solved directly.
-        slow: Speed that gravity gives in a step [m/s].
+        speeds: Speeds below which components rest.
     """
 
     def __init__(
@@ -424,7 +429,7 @@ class Graph:
         counts: Counts,
         flags: Flags,
         limits: DirectLimits,
-        slow: float,
+        speeds: RestSpeeds,
     ) -> None:
         rows = len(frames) + 1
         self.nodes, self.components = Nodes.zeros(rows), Components.zeros(rows)
@@ -432,7 +437,7 @@ class Graph:
         self.blocks, self.targets = Blocks.zeros(0), Targets.zeros(0)
         self._neighbours, self._edges = Neighbours.zeros(0), Edges.zeros(0)
         self._frames, self._solver_frames, self._counts, self._flags = frames, solver_frames, counts, flags
-        self._limits, self._slow = limits, slow
+        self._limits, self._speeds = limits, speeds
         flags.free_changed[0] = 1
 
     @property
@@ -447,12 +452,12 @@ class Graph:
         p.serial(check_assignment, elements, edges, counts, flags)
         if self.may_sweep:
             records = self.components, self.nodes, self._frames, self._solver_frames, flags
-            p.launch(check_order, *records, self._slow, count=(counts.components, 0))
+            p.launch(check_order, *records, self._speeds, count=(counts.components, 0))
         with p.when((flags.assign, 0)):
             self._record_assignment(p, elements)
         with p.when((flags.rebuild, 0)):
             p.serial(count_edges, elements, counts, flags)
-            p.require(edges, (counts.edges_needed, 0))
+            p.require(edges, (counts.edges_needed, 0), spare=ROOM)
             p.serial(gather_edges, elements, edges, counts, flags)
             self._record_graph(p)
             self._record_assignment(p, elements)
@@ -469,13 +474,13 @@ class Graph:
         each, every = (counts.components, 0), (counts.nodes, 0)
         p.serial(find_roots, edges, self._frames, solver_frames, counts)
         p.serial(number_nodes, solver_frames, nodes, components, counts, self._limits.heavy)
-        p.require(neighbours, (counts.words, 0))
+        p.require(neighbours, (counts.words, 0), spare=ROOM)
         p.launch(clear_word, neighbours, count=(counts.words, 0))
         p.serial(set_neighbours, edges, solver_frames, nodes, components, neighbours, counts)
-        records = components, nodes, neighbours, self._frames, solver_frames
-        p.launch(order_component, *records, self._limits.heavy, self._limits.simple, self._slow, count=each, grain=1)
+        records = components, nodes, neighbours, self._frames, solver_frames, self._speeds
+        p.launch(order_component, *records, self._limits.heavy, self._limits.simple, count=each, grain=1)
         p.serial(find_columns, nodes, counts)
-        p.require(blocks, (counts.blocks, 0))
-        p.require(self.targets, (counts.targets, 0))
+        p.require(blocks, (counts.blocks, 0), spare=ROOM)
+        p.require(self.targets, (counts.targets, 0), spare=ROOM)
         p.launch(fill_columns, components, nodes, neighbours, blocks, solver_frames, count=each, grain=8)
         p.launch(find_targets, nodes, blocks, self.targets, count=every, grain=64)

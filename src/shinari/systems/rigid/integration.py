@@ -176,6 +176,8 @@ def half_turn(moments, i, spin, h):
 @steady
 def free_rotation(q, moments, i, spin, h):
     """Quaternion of a free body at the end of a substep, and whether its rotation was found."""
+    if spin[0] == 0.0 and spin[1] == 0.0 and spin[2] == 0.0:
+        return q, True
     if is_round(moments, i):
         return moved_frame(q, scale(spin, h)), True
     half, found = half_turn(moments, i, rotate_back(q, spin), h)
@@ -237,9 +239,15 @@ def is_free(frames, i):
 
 @steady
 def velocities_after(frames, solver_frames, i, h):
-    """Velocity and angular velocity of a body from its poses at both ends of the substep."""
-    speed = scale(sub(frames.x[i], frames.x0[i]), 1.0 / h)
-    after, free, momentum = frames.q[i], solver_frames.free_q[i], solver_frames.momentum[i]
+    """Velocity and angular velocity of a body from its poses at both ends of the substep.
+
+    One that ends where it began has none: what is left of its free rotation is that of rounding.
+    """
+    moved, start, after = sub(frames.x[i], frames.x0[i]), frames.q0[i], frames.q[i]
+    same = moved[0] == 0.0 and moved[1] == 0.0 and moved[2] == 0.0
+    if same and after[0] == start[0] and after[1] == start[1] and after[2] == start[2] and after[3] == start[3]:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    speed, free, momentum = scale(moved, 1.0 / h), solver_frames.free_q[i], solver_frames.momentum[i]
     rotation, moments = logarithm(multiply(conjugate(free), after)), scale(frames.moments[i], 1.0 / h)
     gain = rotation[0] * moments[0], rotation[1] * moments[1], rotation[2] * moments[2]
     momentum = add(momentum, rotate(free, gain))

@@ -9,6 +9,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.systems.rigid.components import (
     LARGE,
+    MOVES,
     PENDING,
     RENEWED,
     SOLVED,
@@ -16,6 +17,7 @@ from shinari.systems.rigid.components import (
     UNSETTLED,
     Components,
     Nodes,
+    RestSpeeds,
     has_failed,
     may_be_direct,
     motion_of,
@@ -115,7 +117,7 @@ def extent_of(c, components, nodes, frames):
 @kernel
 def choose_solver(
     c, components: Components, nodes: Nodes, elements: Elements, frames: Frames, solver_frames: SolverFrames,
-    flags: Flags, first_point: np.int64, simple: float, light: float, small: float, slow: float
+    flags: Flags, speeds: RestSpeeds, first_point: np.int64, simple: float, light: float, small: float
 ):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep.
 
@@ -132,14 +134,14 @@ def choose_solver(
         frames: Masses of the frames.
         solver_frames: Velocities of the frames.
         flags: Receives whether a component is solved by sweeps; whether this is the first substep of a step.
+        speeds: Speeds below which a component stays direct.
         first_point: Element of the first point.
         simple: See `DirectLimits`.
         light: See `DirectLimits`.
         small: See `DirectLimits`.
-        slow: Speed that gravity gives in a step: a component that is slower stays direct [m/s].
     """
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
-    motion = motion_of(c, components, nodes, frames, solver_frames, slow)
+    motion = motion_of(c, components, nodes, frames, solver_frames, speeds)
     swept, again = motion.swept, flags.first_of_step[0] != 0 or not motion.swept
     direct, calm, trial = components.ordered[c] != 0, False, False
     if direct and cost > simple * (last - first):
@@ -163,9 +165,11 @@ def choose_solver(
 
 
 @kernel
-def start_component(c, components: Components):
-    """Mark a directly solved component as pending."""
-    components.solution[c] = components.direct[c]
+def start_component(c, components: Components, flags: Flags):
+    """Mark a directly solved component as pending, unless it stays where the substep began."""
+    stands = components.stands[c] != MOVES
+    components.solution[c] = SOLVED if stands else components.direct[c]
+    components.stood[c] = 1 if stands and flags.continued[0] == 0 else 0
 
 
 @kernel

@@ -18,7 +18,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.symmetric import times
 from shinari.maths.vec3 import add, dot, scale, sub
-from shinari.systems.rigid.components import PENDING, SOLVED, UNSETTLED, Components, Nodes
+from shinari.systems.rigid.components import FOUND, MOVES, PENDING, SOLVED, UNSETTLED, Components, Nodes
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pairs import Pairs, Points
 from shinari.systems.rigid.direct import displacement_between, displacements_of
@@ -154,11 +154,16 @@ def continue_points(
     k, pairs: Pairs, work: PointWork, elements: Elements, components: Components, nodes: Nodes, first_point: np.int64
 ):  # fmt: skip
     """Before a further solution in the same substep: keep what the last one has applied at the points of a pair."""
-    if not pairs.direct[k]:
+    if pairs.rows[k] == 0:
         return
     first = pairs.start[k]
     c = elements.component[first_point + first]
-    if components.direct[c] != 0 and components.solution[c] == SOLVED:
+    if c < 0 or components.direct[c] == 0 or components.solution[c] != SOLVED:
+        return
+    if components.stands[c] != MOVES:
+        for p in range(first, first + pairs.rows[k]):
+            work.applied[p] = work.force[p]
+    else:
         one, other = displacements_of(first_point + first, elements, nodes.vector)
         for p in range(first, first + pairs.rows[k]):
             work.applied[p] = applied_force(p, first_point + p, one, other, work, elements)
@@ -187,6 +192,11 @@ def store_points(
     if not (frames.active[a] or frames.active[b]):
         return
     c = elements.component[first_point + first]
+    stands = components.stands[c] if c >= 0 else MOVES
+    if stands != MOVES:
+        for p in range(first, first + pairs.rows[k] if stands == FOUND else first):
+            points.force[p] = work.force[p]
+        return
     direct, solved = c >= 0 and components.direct[c] != 0, c < 0 or components.solution[c] == SOLVED
     if direct and solved:
         one, other = displacements_of(first_point + first, elements, nodes.vector)

@@ -47,8 +47,8 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
-from shinari.systems.rigid.components import UNLOADED, Components, has_failed
-from shinari.systems.rigid.contact.margins import Detection
+from shinari.systems.rigid.components import MOVES, UNLOADED, Components, has_failed
+from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pairs import Pairs, Points
 from shinari.systems.rigid.elements import (
     POINT_STIFFNESS,
@@ -85,9 +85,9 @@ def halves(v):
 
 
 @kernel
-def count_elements(_, counts: Counts, flags: Flags, first_point: np.int64):
+def count_elements(_, counts: Counts, flags: Flags, detection: Detection, first_point: np.int64):
     """Count the elements with the contact points; clear the flags of bounces."""
-    counts.elements[0] = first_point + counts.points[0]
+    counts.elements[0], flags.table_rebuilt[0] = first_point + counts.points[0], detection.rebuild_table[0]
     flags.has_bounce_offset[0], flags.may_bounce[0] = 0, 0
 
 
@@ -147,17 +147,24 @@ class Shift(NamedTuple):
 
 @kernel(fastmath=STEADY)
 def start_points(
-    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, flags: Flags,
-    terms: Terms, detection: Detection, first_point: np.int64
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
+    margins: FrameMargins, flags: Flags, terms: Terms, detection: Detection, first_point: np.int64
 ):  # fmt: skip
     """Begin a substep at its start pose for the points of a pair: frames and arms of the elements, target gaps.
 
-    The arms stay: opposite forces at one point of the start have no total moment.
+    The arms stay: opposite forces at one point of the start have no total moment. Where both frames stand still in a
+    component that stood, nothing has changed since the last substep.
     """
     if pairs.rows[k] == 0:
         return
     first, rebuilt = pairs.start[k], detection.rebuild_table[0] != 0
     a, b = points.frames[first]
+    c = elements.component[first_point + first]
+    if not rebuilt and (c < 0 or components.stood[c] != 0):
+        if margins.still[a] and margins.still[b]:
+            return
+        if c >= 0:
+            components.disturbed[c] = 1
     bodies = Bodies(a, b, rotation_rows(frames.q[a]), sub(frames.x[a], frames.x[b]))
     law = points.law[first]
     for p in range(first, first + pairs.rows[k]):
@@ -296,8 +303,11 @@ def begin_points(
     if pairs.rows[k] == 0:
         return
     first = pairs.start[k]
+    component = elements.component[first_point + first]
+    if component >= 0 and components.stands[component] != MOVES:
+        return
     a, b = points.frames[first]
-    component, frozen = elements.component[first_point + first], not (frames.active[a] or frames.active[b])
+    frozen = not (frames.active[a] or frames.active[b])
     calm = component >= 0 and components.calm[component] != 0
     swept = component >= 0 and components.direct[component] == 0
     pairs.direct[k] = component >= 0 and not swept

@@ -4,6 +4,9 @@ import numpy as np
 
 from shinari.compute import Field, Record
 
+# Room that lists of pairs, points and blocks get beyond what they need, as a part of it: they are most of the memory.
+ROOM = 0.25
+
 
 class Counts(Record):
     """Numbers of rows in use, one row."""
@@ -37,6 +40,7 @@ class Flags(Record):
     again = Field(np.int64, doc="the positions have to be solved")
     first_of_step = Field(np.int64, doc="the graph is not yet checked in this step")
     free_changed = Field(np.int64, doc="the set of free frames has changed")
+    table_rebuilt = Field(np.int64, doc="the table of points was rebuilt in this substep")
     elements_changed = Field(np.int64, doc="the elements differ from those that were assigned")
     assign = Field(np.int64, doc="try to assign the elements to the present graph")
     rebuild = Field(np.int64, doc="the graph has to be rebuilt")
@@ -44,6 +48,9 @@ class Flags(Record):
     sweeping = Field(np.int64, doc="a component is solved by sweeps")
     trying = Field(np.int64, doc="a component is solved directly as a trial")
     failed = Field(np.int64, doc="a trial has failed")
+    resting = Field(np.int64, doc="a component may stay where the substep began")
+    standing = Field(np.int64, doc="a component stays where the substep began")
+    continued = Field(np.int64, doc="the positions were solved before in this substep")
     awake = Field(np.int64, doc="a frame is active")
     solving = Field(np.int64, doc="a frame was active when the contacts of the substep were found")
     idling = Field(np.int64, doc="a body that is awake is slow")

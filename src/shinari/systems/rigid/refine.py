@@ -29,10 +29,10 @@ from shinari.systems.rigid.direct import (
 )
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.integration import momentum_of, rotation_vector_between
+from shinari.systems.rigid.integration import momentum_of
 from shinari.systems.rigid.joints.measures import geometric_stiffness
 from shinari.systems.rigid.joints.values import JointValues
-from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.progress import Flags
 
 # Products of blocks per body above which a factor is kept whatever the component does, and failures in a step after
 # which it is not. At rest that of a lighter one is kept as well, until it fails: elements are then not added either.
@@ -43,15 +43,12 @@ KEEP, FAILURES = 12.0, 2
 ITERATION, SUBSTITUTION, ASSEMBLY = 6.0, 1.5, 10.0
 # Square of the largest relative residual, in the norm of the inverse mass: a bound of the error of the momentum.
 CLOSE = 1e-20
-# Square of the part of the weights by which the forces of a component that stays may be out of balance.
-BALANCED = 1e-16
-# Rounding of a number, relative to it.
-ROUNDING = 2.0**-53
 
 
 @kernel
 def drop_factor(c, components: Components):
-    """Drop the factor of a component at the begin of a step."""
+    """Drop the factor of a component at the begin of a step, and that it stood."""
+    components.stood[c], components.disturbed[c] = 0, 0
     components.factored[c], components.factorings[c] = 0, 0
     components.iterations[c], components.failures[c] = 0, 0
 
@@ -239,52 +236,12 @@ def square_over_mass(c, components, nodes, frames, r):
 
 
 @steady
-def displacement_back(i, frames):
-    """Displacement of a frame from its prediction to where the substep began."""
-    t, w = sub(frames.x0[i], frames.x[i]), rotation_vector_between(frames.q[i], frames.q0[i])
-    return t[0], t[1], t[2], w[0], w[1], w[2]
-
-
-@steady
-def rounding_of(c, components, nodes, elements, frames):
-    """Square of what rounded positions change in the forces of contact points, in the norm of the inverse mass."""
-    total = 0.0
-    for s in range(components.element[c], components.element[c + 1]):
-        e = elements.order[s]
-        k = elements.stiffness[e, 0] + elements.stiffness[e, 1] + elements.stiffness[e, 2]
-        for side in range(2):
-            j = elements.nodes[e, side]
-            if j >= 0:
-                i = nodes.frame[j]
-                x = frames.x[i]
-                f = ROUNDING * k * (abs(x[0]) + abs(x[1]) + abs(x[2]))
-                total += f * f * frames.inverse_mass[i]
-    return total
-
-
-@steady
 def inner(c, components, a, b):
     """Inner product of two vectors of a component."""
     total = 0.0
     for j in range(components.node[c], components.node[c + 1]):
         total += row_dot(a[j], b[j])
     return total
-
-
-@steady
-def is_balanced(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2):
-    """Write the displacements back to where the substep began, and the residual; whether the forces balance there."""
-    x, r, y = nodes.vector, nodes.residual, nodes.image
-    first, last = components.node[c], components.node[c + 1]
-    for j in range(first, last):
-        x[j] = displacement_back(nodes.frame[j], frames)
-    matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2, x, y)
-    for j in range(first, last):
-        r[j] = minus(r[j], 1.0, y[j])
-        y[j] = inertia_times(j, nodes, frames, inverse_h2, x[j])
-    most = BALANCED * square_over_mass(c, components, nodes, frames, y)
-    most = max(most, rounding_of(c, components, nodes, elements, frames))
-    return square_over_mass(c, components, nodes, frames, r) <= most
 
 
 @steady
@@ -324,28 +281,20 @@ def converges(c, components, nodes, blocks, elements, jacobian_rows, values, fra
 @kernel(fastmath=STEADY)
 def solve_again(
     c, components: Components, nodes: Nodes, blocks: Blocks, elements: Elements, jacobian_rows: JacobianRows,
-    values: JointValues, frames: Frames, solver_frames: SolverFrames, counts: Counts, flags: Flags, h: np.float64
+    values: JointValues, frames: Frames, solver_frames: SolverFrames, flags: Flags, h: np.float64
 ):  # fmt: skip
-    """Solve for the displacements of a component with an earlier factor, or request a new factor.
-
-    One that rests is expected to stay where the substep began. If it is in balance there, it needs no factor at all.
-    """
+    """Solve for the displacements of a component with an earlier factor, or request a new factor."""
     components.factoring[c] = 0
     if components.solution[c] == SOLVED:
         return
-    stays, factored = components.stays[c] != 0 and counts.steps[0] == 0, components.factored[c] != 0
     inverse_h2 = 1.0 / (h * h)
-    if stays or factored:
+    if components.factored[c] != 0:
         b = nodes.residual
         load_forces(c, components, nodes, elements, jacobian_rows, frames, solver_frames, len(values), inverse_h2, b)
         enough = CLOSE * square_over_mass(c, components, nodes, frames, b)
-        if not stays:
-            for j in range(components.node[c], components.node[c + 1]):
-                nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        elif is_balanced(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2):
+        for j in range(components.node[c], components.node[c + 1]):
+            nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        if converges(c, components, nodes, blocks, elements, jacobian_rows, values, frames, inverse_h2, enough):
             return
-        if factored:
-            if converges(c, components, nodes, blocks, elements, jacobian_rows, values, frames, inverse_h2, enough):
-                return
-            components.failures[c] += 1
+        components.failures[c] += 1
     components.factored[c], components.factoring[c], flags.factoring[0] = 0, 1, 1

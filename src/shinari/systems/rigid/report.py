@@ -10,14 +10,14 @@ from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.progress import ROOM, Counts, Flags
 
 
 class Log(Record):
     """Contact points of a step, in runs: a run covers consecutive substeps with the same points."""
 
     key = Field(np.int64)
-    frames = Field(np.int64, 2, doc="frames a and b")
+    frames = Field(np.int32, 2, doc="frames a and b")
     position = Field(np.float64, 3, unit="m", doc="point on the surface of a when the run began")
     normal = Field(np.float64, 3, doc="unit vector from b to a")
     impulse = Field(np.float64, 3, unit="N s", doc="impulse on a in these substeps")
@@ -99,7 +99,7 @@ class PointLog:
         count = (counts.points, 0)
         p.serial(compare_points, points, log, counts, self._detection, flags)
         with p.when((flags.other_points, 0)):
-            p.require(log, (counts.log_needed, 0))
+            p.require(log, (counts.log_needed, 0), spare=ROOM)
             p.serial(start_run, log, counts, flags)
             p.launch(write_point, points, self._elements, log, frames, counts, self._first_point, count=count)
         p.launch(add_impulse, self._work, log, counts, h, count=count)

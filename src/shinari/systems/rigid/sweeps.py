@@ -25,7 +25,7 @@ from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, find_trees
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.limits import store_sides
 from shinari.systems.rigid.joints.values import JointData, JointValues
-from shinari.systems.rigid.progress import Counts
+from shinari.systems.rigid.progress import ROOM, Counts
 from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, SweepOrder
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
 from shinari.systems.rigid.sweep_points import NONE, spin_side_by_side, sweep_lane, sweep_side_by_side
@@ -326,7 +326,7 @@ class Sweeps:
         p.launch(start_sweep_node, nodes, components, frames, solver_frames, h, count=every)
         self._record_trees(p, start_tree)
         self._order.record_list(p, components, nodes, elements, jacobian_rows, first_point)
-        p.require(rows, (counts.rows, 0))
+        p.require(rows, (counts.rows, 0), spare=ROOM)
         if self._rolling:
             p.require(self._spins, (counts.rows, 0))
         records = batches, rows, self._spins, elements, self._points, self._work, nodes

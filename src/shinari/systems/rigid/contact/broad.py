@@ -50,13 +50,16 @@ from shinari.systems.rigid.contact.pair_lists import (
     OldPairs,
     begin_pair,
     count_pairs,
+    forget_places,
     list_pairs,
     number_kept,
     store_pair,
     store_pair_key,
 )
+from shinari.systems.rigid.contact.pair_points import FreePlaces
 from shinari.systems.rigid.contact.pairs import Kept, Pairs
 from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.progress import ROOM
 
 ENDLESS = 1e9
 # Searches after which the boxes of the tree are sorted again, if one has moved by this part of its size.
@@ -91,6 +94,7 @@ class BroadPhase:
         detection: State of contact detection.
         margins: Margins and paths of the frames.
         pairs: The pairs; `detection.pairs[0]` rows count.
+        free: Places of points that no pair has.
     """
 
     def __init__(
@@ -114,6 +118,7 @@ class BroadPhase:
         self.margins.size[...] = frame_sizes(arrays, len(frames.x))
         np.maximum.at(self.margins.swing, arrays.frame, swings(collision_shapes))
         self.pairs: Pairs = Pairs.zeros(0, np.float64)
+        self.free: FreePlaces = FreePlaces.zeros(0)
         self._start_boxes: StartBoxes = StartBoxes.zeros(len(bounded), np.float64)
         self._start_boxes.collision_shape[...] = bounded
         self._half_spaces: HalfSpaces = HalfSpaces.zeros(len(half_spaces), np.float64)
@@ -209,18 +214,20 @@ class BroadPhase:
         p.copy(0, (d.old_pairs, 0))
         with p.when((d.keep_points, 0)):
             p.copy((d.pairs, 0), (d.old_pairs, 0))
-            p.require(old, (d.pairs, 0))
-            records = pairs, old, arrays, self._frames, self.margins, d
+            p.require(old, (d.pairs, 0), spare=ROOM)
+            records = pairs, old, arrays, self.margins, d
             p.launch(store_pair_key, *records, count=(d.pairs, 0))
-            p.serial(number_kept, d, old)
-            p.require(kept, (d.kept, 0), PAIRS)
-            p.launch(store_pair, pairs, old, kept, count=(d.pairs, 0))
+        p.serial(forget_places, d)
         lists = self._merged, self._candidates, self._found, old, d, pairs, arrays
         p.launch(count_pairs, *lists, count=count)
         scan.record(p, count)
-        p.require(pairs, scan.total, PAIRS)
+        p.require(pairs, scan.total, PAIRS, spare=ROOM)
         p.copy(scan.total, (d.pairs, 0))
         p.launch(list_pairs, *lists, count=count)
+        with p.when((d.keep_points, 0)):
+            p.serial(number_kept, pairs, d, old, self.free)
+            p.require(kept, (d.kept, 0), PAIRS, spare=ROOM)
+            p.launch(store_pair, pairs, old, kept, count=(d.old_pairs, 0))
         p.launch(begin_pair, pairs, old, kept, self._collision_shapes.shapes, count=(d.pairs, 0))
 
 

@@ -50,6 +50,9 @@ class Detection(Record):
     old_pairs = Field(np.int64, doc="pairs in the list before")
     points = Field(np.int64, doc="contact points in the table")
     old_points = Field(np.int64, doc="contact points in the table of the last substep")
+    places = Field(np.int64, doc="places of points of pairs, with those that are free")
+    free_places = Field(np.int64, doc="places that are free")
+    places_needed = Field(np.int64, doc="places with those that are about to be given")
     detections = Field(np.int64, doc="searches for pairs in the step")
     factor = Field(np.float64, doc="factor by which margins of frames that leave theirs exceed the need")
 
@@ -70,6 +73,9 @@ class FrameMargins(Record):
     start_rotation = Field(np.float64, 4, doc="quaternion when the pairs were found")
     velocity = Field(np.float64, 3, unit="m/s", doc="velocity for the reach of points")
     spin_speed = Field(np.float64, unit="rad/s", doc="magnitude of its angular velocity")
+    position = Field(np.float64, 3, unit="m", doc="origin when contacts were detected, in the last substep before")
+    rotation = Field(np.float64, 4, doc="quaternion at that time")
+    still = Field(np.bool_, doc="whether it has the same pose and velocities as then")
     swept = Field(np.bool_, doc="whether it is swept")
     above_tight = Field(np.bool_, doc="whether its margin is above TIGHT")
     away = Field(np.bool_, doc="whether it has left its margin or may leave it within two substeps")
@@ -89,6 +95,18 @@ def motion_bound(frames, margins, f, time, fall, turned):
 
 
 @steady
+def same3(a, b):
+    """Whether two vectors of three are equal."""
+    return a[0] == b[0] and a[1] == b[1] and a[2] == b[2]
+
+
+@steady
+def vector_part(q):
+    """Vector part of a quaternion."""
+    return q[1], q[2], q[3]
+
+
+@steady
 def chord_between(q, turn):
     """Length of the chord that a rotation between two quaternions makes on a unit circle.
 
@@ -103,7 +121,7 @@ def chord_between(q, turn):
 
 @kernel(fastmath=STEADY)
 def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: float):
-    """Mark a frame that has left its margin or may leave it within two substeps.
+    """Mark a frame that has left its margin or may leave it within two substeps, and one that stands still.
 
     Args:
         f: The frame.
@@ -112,11 +130,16 @@ def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: 
         fall: Speed that gravity adds in a substep [m/s].
         h: Substep [s].
     """
-    travelled = norm(sub(frames.x0[f], margins.start_position[f]))
-    turned = chord_between(frames.q0[f], margins.start_rotation[f]) * margins.radius[f]
+    x, q, v, spin = frames.x0[f], frames.q0[f], frames.v[f], norm(frames.w[f])
+    travelled = norm(sub(x, margins.start_position[f]))
+    turned = chord_between(q, margins.start_rotation[f]) * margins.radius[f]
     travelled += motion_bound(frames, margins, f, TWO * h, fall, turned)
     margins.away[f] = not (travelled <= margins.margin[f])
-    margins.velocity[f], margins.spin_speed[f] = frames.v[f], norm(frames.w[f])
+    here = same3(x, margins.position[f]) and same3((q[1], q[2], q[3]), vector_part(margins.rotation[f]))
+    margins.still[f] = (
+        here and q[0] == margins.rotation[f, 0] and same3(v, margins.velocity[f]) and spin == margins.spin_speed[f]
+    )
+    margins.position[f], margins.rotation[f], margins.velocity[f], margins.spin_speed[f] = x, q, v, spin
 
 
 @kernel
@@ -228,4 +251,5 @@ def extend_paths(_, detection: Detection, frames: Frames, margins: FrameMargins,
             margins.velocity[f] = scale(sub(frames.x[f], frames.x0[f]), 1.0 / h)
             # for any rotation, a collision shape stays in the ball around the origin of its frame
             margins.spin[f] = 2.0 * margins.radius[f]
+            margins.still[f] = False
             margins.wider[f] = max(margins.wider[f], norm(path) + margins.spin[f])

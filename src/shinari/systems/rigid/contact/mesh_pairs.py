@@ -5,18 +5,20 @@ from shinari.collision.narrow.features import Features
 from shinari.collision.narrow.field_points import POOL, mesh_points
 from shinari.collision.narrow.fields import BodyFields
 from shinari.collision.narrow.pose_records import Poses
-from shinari.collision.narrow.reduction import choose
+from shinari.collision.narrow.reduction import SLOTS, choose
 from shinari.collision.narrow.rows import WIDTH
 from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
-from shinari.systems.rigid.contact.pairs import MARK_FEATURE, MESHES, SLOTS, Pairs, write_slots
+from shinari.systems.rigid.contact.pair_points import MARK_FEATURE, PairPoints
+from shinari.systems.rigid.contact.pairs import MESHES, Pairs, write_slots
 
 
 @kernel(fastmath=STEADY)
 def find_mesh_points(
     p,
     pairs: Pairs,
+    stored: PairPoints,
     collision_shapes: CollisionShapeArrays,
     shapes: Shapes,
     frame_poses: Poses,
@@ -31,8 +33,8 @@ def find_mesh_points(
         pool, found, before = scratch((POOL, WIDTH), margin), scratch((SLOTS, WIDTH), margin), scratch(SLOTS, margin)
         count = mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool)
         for k in range(SLOTS):
-            before[k] = pairs.marks[p, k, MARK_FEATURE] if k < pairs.count[p] else -1.0
+            before[k] = stored.marks[pairs.place[p], k, MARK_FEATURE] if k < pairs.count[p] else -1.0
         count = choose(
             pool, count, SLOTS, min(collision_shapes.size[a], collision_shapes.size[b]), margin, before, found
         )
-        write_slots(p, count, pairs, collision_shapes, frame_poses, found)
+        write_slots(p, count, pairs, stored, collision_shapes, frame_poses, found)

@@ -9,8 +9,8 @@ from shinari.compute.scan import Offsets
 from shinari.maths.function import steady
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
-from shinari.systems.rigid.contact.pairs import MARK_COLUMNS, SLOT_COLUMNS, Kept, Pairs, is_empty, kind_of_pair
-from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.contact.pair_points import FreePlaces
+from shinari.systems.rigid.contact.pairs import Kept, Pairs, is_empty, kind_of_pair
 
 
 class Found(Record):
@@ -23,54 +23,108 @@ class OldPairs(Record):
     """The pairs before a search."""
 
     key = Field(np.int64, doc="a * collision shapes + b, ascending")
-    row = Field(np.int64, doc="row of its points in `Kept`; -1: none")
+    row = Field(np.int64, doc="row of its points in `Kept`, IN_PLACE or DROPPED")
+    start = Field(np.int64, doc="first row of its points in the table")
+    rows = Field(np.int64, doc="rows in it")
+    place = Field(np.int64, doc="place of its points; -1: none")
+
+
+# Where the points of an old pair are: in its row, which is that of the pair in the new list as well; nowhere.
+IN_PLACE, DROPPED = -2, -1
 
 
 @kernel
 def store_pair_key(
-    p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins,
+    p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, margins: FrameMargins,
     detection: Detection
 ):  # fmt: skip
     """Store the key of an old pair, and whether its points are kept.
 
-    Those of swept frames are not, and those of the last step only where neither frame can move. That there are none
-    depends on poses alone.
+    Those of swept frames are not, and those of the last step only where they were found at poses at which the frames
+    still stand: a search would find the same. That there are none depends on poses alone.
     """
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     old.key[p] = a * len(collision_shapes) + b
-    frozen = pairs.frozen[p] and not (frames.active[f] or frames.active[e])
+    same = pairs.fresh[p] and margins.still[f] and margins.still[e]
     of_this_step = detection.searched[0] != 0 and not (margins.swept[f] or margins.swept[e])
-    old.row[p] = 1 if frozen or of_this_step or is_empty(pairs, p) else 0
+    old.row[p] = IN_PLACE if same or of_this_step or is_empty(pairs, p) else DROPPED
+    old.start[p], old.rows[p], old.place[p] = pairs.start[p], pairs.rows[p], pairs.place[p]
 
 
 @kernel
-def number_kept(_, detection: Detection, old: OldPairs):
-    """Rows of the pairs whose points are kept."""
-    n = 0
-    for p in range(detection.old_pairs[0]):
-        keep = old.row[p] != 0
-        old.row[p] = n if keep else -1
-        n += 1 if keep else 0
+def forget_places(_, detection: Detection):
+    """Without pairs that remain, nobody has a place."""
+    if detection.old_pairs[0] == 0:
+        detection.places[0] = detection.free_places[0] = 0
+
+
+@steady
+def release_place(place, free, detection):
+    """A place, if it is one, is free."""
+    if place >= 0:
+        free.place[detection.free_places[0]] = place
+        detection.free_places[0] += 1
+
+
+@kernel
+def number_kept(_, pairs: Pairs, detection: Detection, old: OldPairs, free: FreePlaces):
+    """Rows of the pairs whose points are kept, and have another row in the new list. Places of the others are free."""
+    n = k = 0
+    for p in range(detection.pairs[0]):
+        before = pairs.before[p]
+        while k < before:
+            release_place(old.place[k], free, detection)
+            k += 1
+        if before >= 0:
+            k = before + 1
+            if before != p and old.row[before] == IN_PLACE:
+                old.row[before] = n
+                n += 1
+    while k < detection.old_pairs[0]:
+        release_place(old.place[k], free, detection)
+        k += 1
     detection.kept[0] = n
+
+
+@kernel
+def count_places(_, pairs: Pairs, detection: Detection):
+    """Count the places with those of pairs whose points are sought for the first time."""
+    wanted = 0
+    for p in range(detection.pairs[0]):
+        wanted += 1 if pairs.renew[p] and pairs.place[p] < 0 else 0
+    detection.places_needed[0] = detection.places[0] + max(wanted - detection.free_places[0], 0)
+
+
+@kernel
+def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection):
+    """Give places to pairs whose points are sought; those of pairs without points are free."""
+    for p in range(detection.pairs[0]):
+        if not pairs.renew[p] and pairs.count[p] == 0 and pairs.place[p] >= 0:
+            release_place(pairs.place[p], free, detection)
+            pairs.place[p] = -1
+    for p in range(detection.pairs[0]):
+        if pairs.renew[p] and pairs.place[p] < 0:
+            if detection.free_places[0] > 0:
+                detection.free_places[0] -= 1
+                pairs.place[p] = free.place[detection.free_places[0]]
+            else:
+                pairs.place[p] = detection.places[0]
+                detection.places[0] += 1
 
 
 @steady
 def copy_points(to, row, pairs, p):
-    """Copy the points of pair p to a row: from the list to what is kept of it, or back."""
+    """Copy what is known of the points of pair p to a row: from the list to what is kept of it, or back."""
     to.valid[row], to.count[row], to.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
     to.margin[row], to.found_pose[row] = pairs.margin[p], pairs.found_pose[p]
-    to.frozen[row], to.reach[row] = pairs.frozen[p], pairs.reach[p]
-    for k in range(pairs.count[p]):
-        for c in range(SLOT_COLUMNS):
-            to.slots[row, k, c] = pairs.slots[p, k, c]
-        for c in range(MARK_COLUMNS):
-            to.marks[row, k, c] = pairs.marks[p, k, c]
+    to.current[row], to.fresh[row] = pairs.current[p], pairs.fresh[p]
+    to.reach[row], to.least_gap[row] = pairs.reach[p], pairs.least_gap[p]
 
 
 @kernel
 def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
-    """Store the points of a pair."""
+    """Store the points of a pair that gets another row."""
     if old.row[p] >= 0:
         copy_points(kept, old.row[p], pairs, p)
 
@@ -119,11 +173,15 @@ def begin_pair(
     p, pairs: Pairs, old: OldPairs, kept: Kept, shapes: Shapes
 ):  # fmt: skip
     """Start a pair of the new list: one that was in the old list gets its points."""
+    before = pairs.before[p]
+    row = old.row[before] if before >= 0 else DROPPED
+    pairs.start[p], pairs.rows[p] = (old.start[before], old.rows[before]) if before >= 0 else (0, 0)
+    pairs.place[p] = old.place[before] if before >= 0 else -1
+    if row == IN_PLACE and before == p:
+        return
     a, b = pairs.collision_shapes[p]
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
-    pairs.frozen[p], pairs.margin[p] = False, 0.0
-    before = pairs.before[p]
-    row = old.row[before] if before >= 0 else -1
+    pairs.current[p], pairs.fresh[p], pairs.margin[p] = False, False, 0.0
     if row >= 0:
         copy_points(pairs, p, kept, row)

@@ -17,7 +17,6 @@ from shinari.collision.narrow.faces import ROOM, SMALL_ROOM
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
 from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
-from shinari.collision.narrow.reduction import SLOTS
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
 from shinari.collision.narrow.rows import (
     CORE_A,
@@ -37,7 +36,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector, rotate_vector_back, to_local
 from shinari.maths.quaternion import conjugate, multiply, rotation_rows
-from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import ZERO, add, dot, norm, sub
 from shinari.shapes.box import BOX
 from shinari.shapes.capsule import CAPSULE
 from shinari.shapes.kernels.dispatch import for_kinds
@@ -47,6 +46,21 @@ from shinari.shapes.registry import types_of_kinds
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import SLACK, TWO, Detection, FrameMargins
+from shinari.systems.rigid.contact.pair_points import (
+    MARK_FEATURE,
+    MARK_GAP,
+    MARK_RADIUS_A,
+    MARK_RADIUS_B,
+    SLOT_NORMAL,
+    SLOT_OFFSET,
+    SLOT_POINT,
+    SLOT_SIDE,
+    PairPoints,
+    core_of_a,
+    point_of_slot,
+    put_vector,
+    vector_at,
+)
 from shinari.systems.rigid.frames import Frames
 
 # Relative rotation [rad] and displacement [sizes of the smaller shape] beyond which points are found again.
@@ -54,10 +68,6 @@ MOST_TURN = np.float32(0.01)
 MOST_SLIDE = np.float32(0.01)
 # The same for pairs with a mesh, whose faces are not flat.
 MOST_MESH_TURN, MOST_MESH_SLIDE = 0.002, 0.001
-
-# Columns of a slot, and of its marks.
-SLOT_POINT, SLOT_NORMAL, SLOT_OFFSET, SLOT_SIDE, SLOT_COLUMNS = 0, 3, 6, 7, 8
-MARK_RADIUS_A, MARK_RADIUS_B, MARK_GAP, MARK_FEATURE, MARK_COLUMNS = 0, 1, 2, 3, 4
 
 # Kinds of pairs, by the shapes of the two.
 PLANES, BALLS, CAPSULES, BOXES, CONVEX, MESHES = range(6)
@@ -70,7 +80,8 @@ class Pairs(Record):
     kind = Field(np.int64, doc="kind of the pair, by the shapes")
     before = Field(np.int64, doc="its row in the list before; -1: it was not in it")
     valid = Field(np.bool_, doc="whether the points may be updated")
-    frozen = Field(np.bool_, doc="whether the points were found at poses from which the frames do not move")
+    current = Field(np.bool_, doc="whether the points are those of the last poses at which contacts were detected")
+    fresh = Field(np.bool_, doc="whether they were found at these poses, so that they depend on nothing else")
     renew = Field(np.bool_, doc="whether the points are found again in this substep")
     direct = Field(np.bool_, doc="whether its points took part in a direct solution as the last one began")
     changed = Field(
@@ -88,13 +99,7 @@ class Pairs(Record):
     margin = Field(np.float64, unit="m", doc="largest gap up to which points were found; without points a gap it has")
     reach = Field(np.float64, unit="m", doc="largest gap up to which points are active")
     least_gap = Field(np.float64, unit="m", doc="least gap of its points; infinite without points")
-    slots = Field(
-        np.float64,
-        (SLOTS, SLOT_COLUMNS),
-        doc="points: core point in the axes of one frame; normal in the axes of the other, and the offset of its core "
-        "point along it, less the radii [m]; 1 where the normal is that of a, 0 where it is that of b",
-    )
-    marks = Field(np.float64, (SLOTS, MARK_COLUMNS), doc="radii of both sides, gap [m] when it was found, feature")
+    place = Field(np.int64, doc="where its points are in `PairPoints`; -1: nowhere, it has none")
 
 
 class Points(Record):
@@ -104,7 +109,7 @@ class Points(Record):
         detection: State of contact detection, with the number of points.
     """
 
-    frames = Field(np.int64, 2, doc="frames a and b")
+    frames = Field(np.int32, 2, doc="frames a and b")
     core = Field(np.float64, 3, unit="m", doc="core point of a in the axes of frame a; that of b is opposite to it")
     radius = Field(np.float64, 2, unit="m", doc="distance of the surface of a and of b from the core point")
     normal = Field(np.float64, 3, doc="unit vector from b to a at the start of the substep, world axes")
@@ -117,7 +122,7 @@ class Points(Record):
     )
     key = Field(np.int64, doc="unique, and the same for the same features in the next substep, ascending")
     force = Field(np.float64, 3, unit="N", doc="force on a in the last substep, world axes")
-    collision_shapes = Field(np.int64, 2, doc="collision shapes a and b")
+    collision_shapes = Field(np.int32, 2, doc="collision shapes a and b")
 
     def __init__(self, precision: type = np.float64, **arrays: np.ndarray) -> None:
         super().__init__(precision, **arrays)
@@ -133,14 +138,14 @@ class Kept(Record):
     """Points of the pairs that remain while the list is rebuilt; fields as of `Pairs`."""
 
     valid = Field(np.bool_)
-    frozen = Field(np.bool_)
+    current = Field(np.bool_)
+    fresh = Field(np.bool_)
     count = Field(np.int64)
     mask = Field(np.int64)
     margin = Field(np.float64, unit="m")
     reach = Field(np.float64, unit="m")
+    least_gap = Field(np.float64, unit="m")
     found_pose = Field(np.float64, 7)
-    slots = Field(np.float64, (SLOTS, SLOT_COLUMNS))
-    marks = Field(np.float64, (SLOTS, MARK_COLUMNS))
 
 
 @steady
@@ -215,56 +220,20 @@ def pose_change(now, place):
 
 
 @steady
-def vector_at(rows, i, column):
-    """Three numbers of a row."""
-    return rows[i, column], rows[i, column + 1], rows[i, column + 2]
-
-
-@steady
-def put_vector(slots, p, k, column, v):
-    """Write three numbers of a slot."""
-    slots[p, k, column], slots[p, k, column + 1], slots[p, k, column + 2] = v[0], v[1], v[2]
-
-
-@steady
-def vector_of(slots, p, k, column):
-    """Three numbers of a slot."""
-    return slots[p, k, column], slots[p, k, column + 1], slots[p, k, column + 2]
-
-
-@steady
-def point_of_slot(slots, p, k, f, e, poses):
-    """Normal in world axes, core point of one side less the origin of the frame of the other, and the gap."""
-    side = slots[p, k, SLOT_SIDE] > ZERO
-    own, other = (f, e) if side else (e, f)
-    n = rotate_vector(poses.pose[own], vector_of(slots, p, k, SLOT_NORMAL))
-    arm = rotate_vector(poses.pose[other], vector_of(slots, p, k, SLOT_POINT))
-    at = add(arm, sub(origin(poses.pose[other]), origin(poses.pose[own])))
-    gap = slots[p, k, SLOT_OFFSET] - dot(n, at)
-    return n, at, gap if side else -gap
-
-
-@steady
-def core_of_a(slots, p, k, n, at, height, pose):
-    """Core point of a in the axes of its frame, of a slot and its point, and the height of a's core above b's."""
-    if slots[p, k, SLOT_SIDE] > ZERO:
-        return rotate_vector_back(pose, add(at, scale(n, height)))
-    return vector_of(slots, p, k, SLOT_POINT)
-
-
-@steady
-def mark_active(p, f, e, reach, pairs, poses):
+def mark_active(p, f, e, reach, pairs, stored, poses):
     """Mark the points whose gap is below the reach."""
     mask, least = 0, np.inf
     for k in range(pairs.count[p]):
-        _, _, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
+        _, _, gap = point_of_slot(stored.slots, pairs.place[p], k, f, e, poses)
         mask |= (1 if gap < reach else 0) << k
         least = min(least, gap)
     pairs.least_gap[p], pairs.mask[p] = least, mask
 
 
 @shared(fastmath=STEADY)
-def place_points(p: int, collision_shapes: CollisionShapeArrays, pairs: Pairs, poses: Poses, points: Points) -> int:
+def place_points(
+    p: int, collision_shapes: CollisionShapeArrays, pairs: Pairs, stored: PairPoints, poses: Poses, points: Points
+) -> int:
     """Write normals, gaps and core points of the rows of pair p, those of its active points; find its least gap.
 
     Compiled once: points that stay have the same bits as those that are written anew.
@@ -273,6 +242,7 @@ def place_points(p: int, collision_shapes: CollisionShapeArrays, pairs: Pairs, p
         p: The pair.
         collision_shapes: The collision shapes.
         pairs: The pairs.
+        stored: Their points.
         poses: Poses of the frames.
         points: The points.
 
@@ -281,13 +251,14 @@ def place_points(p: int, collision_shapes: CollisionShapeArrays, pairs: Pairs, p
     """
     f, e = collision_shapes.frame[pairs.collision_shapes[p, 0]], collision_shapes.frame[pairs.collision_shapes[p, 1]]
     mask, active, reach, least, at = 0, pairs.mask[p], pairs.reach[p], np.inf, pairs.start[p]
+    slots, place = stored.slots, pairs.place[p]
     for k in range(pairs.count[p]):
-        n, other, gap = point_of_slot(pairs.slots, p, k, f, e, poses)
+        n, other, gap = point_of_slot(slots, place, k, f, e, poses)
         mask |= (1 if gap < reach else 0) << k
         least = min(least, gap)
         if (active >> k) & 1:
             height = gap + points.radius[at, 0] + points.radius[at, 1]
-            points.core[at] = core_of_a(pairs.slots, p, k, n, other, height, poses.pose[f])
+            points.core[at] = core_of_a(slots, place, k, n, other, height, poses.pose[f])
             points.normal[at], points.gap[at] = n, gap
             at += 1
     pairs.least_gap[p] = least
@@ -295,9 +266,9 @@ def place_points(p: int, collision_shapes: CollisionShapeArrays, pairs: Pairs, p
 
 
 @steady
-def write_slot(p, k, f, e, poses, pairs, rows, i):
-    """Store row i of a manifold as slot k of pair p."""
-    side, slots, marks = rows[i, OF_A], pairs.slots, pairs.marks
+def write_slot(p, k, f, e, poses, stored, rows, i):
+    """Store row i of a manifold as slot k at place p."""
+    side, slots, marks = rows[i, OF_A], stored.slots, stored.marks
     own, other = (f, e) if side > ZERO else (e, f)
     core, face = (CORE_B, CORE_A) if side > ZERO else (CORE_A, CORE_B)
     n, pose = vector_at(rows, i, NORMAL), poses.pose[own]
@@ -313,7 +284,13 @@ def write_slot(p, k, f, e, poses, pairs, rows, i):
 
 @shared(fastmath=STEADY)
 def write_slots(
-    p: int, count: int, pairs: Pairs, collision_shapes: CollisionShapeArrays, poses: Poses, rows: Rows
+    p: int,
+    count: int,
+    pairs: Pairs,
+    stored: PairPoints,
+    collision_shapes: CollisionShapeArrays,
+    poses: Poses,
+    rows: Rows,
 ) -> None:
     """Store the rows of a manifold as slots of pair p, sorted by feature, and mark those that are active.
 
@@ -321,6 +298,7 @@ def write_slots(
         p: The pair.
         count: Points found.
         pairs: The pairs.
+        stored: Receives the points.
         collision_shapes: The collision shapes.
         poses: Poses of the frames.
         rows: The points.
@@ -331,9 +309,9 @@ def write_slots(
         for j in range(count):
             mine, other = rows[i, FEATURE], rows[j, FEATURE]
             rank += 1 if other < mine or (other == mine and j < i) else 0
-        write_slot(p, rank, f, e, poses, pairs, rows, i)
+        write_slot(pairs.place[p], rank, f, e, poses, stored, rows, i)
     pairs.count[p] = count
-    mark_active(p, f, e, pairs.reach[p], pairs, poses)
+    mark_active(p, f, e, pairs.reach[p], pairs, stored, poses)
 
 
 @steady
@@ -349,6 +327,7 @@ def is_empty(pairs, p):
 def update_pair(
     p,
     pairs: Pairs,
+    stored: PairPoints,
     collision_shapes: CollisionShapeArrays,
     shapes: Shapes,
     frames: Frames,
@@ -361,16 +340,17 @@ def update_pair(
 ):
     """Keep the points of a pair if its relative pose has changed little; else mark it for the narrow phase.
 
-    Those of two frames that are not active are found once: they depend on the poses alone.
+    Those of two frames that stand still since contacts were last detected stay as they are.
 
     Args:
         p: The pair.
         pairs: The pairs.
+        stored: Their points.
         collision_shapes: The collision shapes.
         shapes: Whether their faces are flat.
         frames: The frames.
         poses: Poses of the frames.
-        margins: Velocities of the frames.
+        margins: Velocities of the frames, and which of them stand still.
         points: Receives the geometry of points that stay in the table.
         detection: Receives whether the points of a pair have changed.
         fall: Speed that gravity adds in a substep [m/s].
@@ -378,11 +358,9 @@ def update_pair(
     """
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
-    frozen = not (frames.active[f] or frames.active[e])
-    if frozen and pairs.frozen[p]:
+    if pairs.current[p] and margins.still[f] and margins.still[e]:
         pairs.renew[p] = pairs.changed[p] = False
         return
-    pairs.frozen[p] = frozen
     reach = reach_of(a, b, f, e, collision_shapes, frames, margins, fall, h)
     now = relative_pose(f, e, poses, frames)
     mesh = pairs.kind[p] == MESHES
@@ -395,20 +373,16 @@ def update_pair(
     if is_empty(pairs, p):
         good = travelled + (reach + bound) <= pairs.margin[p]
     else:
-        good = (
-            not frozen
-            and pairs.valid[p]
-            and angle <= most_turn
-            and travelled <= bound
-            and travelled + reach <= pairs.margin[p]
-        )
+        good = pairs.valid[p] and angle <= most_turn and travelled <= bound and travelled + reach <= pairs.margin[p]
     pairs.renew[p], pairs.reach[p], changed = not good, reach, True
+    # a search for the points of a mesh prefers those that the pair had
+    pairs.current[p], pairs.fresh[p] = True, not good and not (mesh and pairs.count[p] > 0)
     if good and detection.renew[0] != 0:
         # the rows of the table are those of the pairs before
-        mark_active(p, f, e, reach, pairs, poses)
+        mark_active(p, f, e, reach, pairs, stored, poses)
     elif good:
         # where others are active than before, the table is rebuilt, and all are placed again
-        mask = place_points(p, collision_shapes, pairs, poses, points)
+        mask = place_points(p, collision_shapes, pairs, stored, poses, points)
         changed, pairs.mask[p] = mask != pairs.mask[p], mask
     else:
         pairs.margin[p], pairs.found_pose[p] = reach + bound, now
@@ -422,7 +396,10 @@ def update_pair(
 def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
     """Kernel that finds the points of the pairs of a kind, with a table of so many rows."""
 
-    def find(p, pairs: Pairs, collision_shapes: CollisionShapeArrays, shapes: Shapes, frame_poses: Poses, poses: Poses):
+    def find(
+        p, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, shapes: Shapes, frame_poses: Poses,
+        poses: Poses
+    ):  # fmt: skip
         """Points of a pair of the kind."""
         if pairs.renew[p] and pairs.kind[p] == wanted:
             a, b = pairs.collision_shapes[p]
@@ -434,7 +411,7 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
                 pairs.margin[p] = max(pairs.margin[p], rows[0, GAP])
             if swapped:
                 mirror(rows, count)
-            write_slots(p, count, pairs, collision_shapes, frame_poses, rows)
+            write_slots(p, count, pairs, stored, collision_shapes, frame_poses, rows)
 
     find.__name__ = name
     return kernel(find, fastmath=STEADY)

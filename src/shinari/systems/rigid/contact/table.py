@@ -12,6 +12,7 @@ from shinari.collision.broad.pairs import first_from
 from shinari.collision.law import ROLLING, TORSION, combined_surface
 from shinari.collision.narrow.features import features_of
 from shinari.collision.narrow.pose_records import Poses
+from shinari.collision.narrow.reduction import SLOTS
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -20,12 +21,10 @@ from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.rigid.contact.broad import BroadPhase
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
+from shinari.systems.rigid.contact.pair_lists import count_places, give_places
+from shinari.systems.rigid.contact.pair_points import MARK_FEATURE, MARK_RADIUS_A, MARK_RADIUS_B, PairPoints
 from shinari.systems.rigid.contact.pairs import (
-    MARK_FEATURE,
-    MARK_RADIUS_A,
-    MARK_RADIUS_B,
     MESHES,
-    SLOTS,
     Pairs,
     Points,
     finder,
@@ -36,6 +35,7 @@ from shinari.systems.rigid.contact.pairs import (
     update_pair,
 )
 from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.progress import ROOM
 
 # A key is the number of the pair, a * G + b, times this, plus the number of the feature.
 FEATURES = 1 << 28
@@ -44,7 +44,8 @@ CLOSE = 0.1
 # Pairs for each thread.
 SHARE = 64
 # Memory of a point with the work arrays of the solver, which have room for more points [bytes].
-POINT_BYTES = 1500
+POINT_BYTES = 1200
+PLACES = "rigid bodies: contacts: {count} pairs with points"
 POINTS = "rigid bodies: contacts: {count} points"
 
 
@@ -69,7 +70,8 @@ class BodyContacts:
 
     Attributes:
         table: The points.
-        pairs: The candidate pairs of collision shapes, with their points.
+        pairs: The candidate pairs of collision shapes.
+        stored: Points of pairs.
         margins: Margins and paths of the frames.
         detection: State of contact detection.
     """
@@ -87,6 +89,7 @@ class BodyContacts:
         self.poses, self._shape_poses = Poses.zeros(collision_shapes.frame_count), Poses.zeros(len(collision_shapes))
         self._broad = BroadPhase(collision_shapes, frames, self._shape_poses, dt, h, weight)
         self.pairs, self.margins, self.detection = self._broad.pairs, self._broad.margins, self._broad.detection
+        self.stored: PairPoints = PairPoints.zeros(0, np.float64)
         self.detection.each_substep[0] = detection == "substep"
         self.table: Points = Points.zeros(0, np.float64)
         self.table.detection = self.detection
@@ -158,16 +161,21 @@ class BodyContacts:
         count, fall = (d.pairs, 0), self._weight * self._h
         shapes, frames = self._collision_shapes.shapes, self._frames
         p.copy(0, (d.changed, 0))
-        records = pairs, arrays, shapes, frames, self.poses, self.margins, table, d
+        records = pairs, self.stored, arrays, shapes, frames, self.poses, self.margins, table, d
         p.launch(update_pair, *records, fall, self._h, count=count)
+        with p.when((d.changed, 0)):
+            p.serial(count_places, pairs, d)
+            p.require(self.stored, (d.places_needed, 0), PLACES, spare=ROOM)
+            p.require(self._broad.free, (d.places_needed, 0), spare=ROOM)
+            p.serial(give_places, pairs, self._broad.free, d)
         for kind in self._kinds:
             self._record_finder(p, kind)
         p.serial(number_points, pairs, d)
         with p.when((d.rebuild_table, 0)):
-            p.require(old, (d.old_points, 0))
+            p.require(old, (d.old_points, 0), spare=ROOM)
             p.launch(store_point, table, old, count=(d.old_points, 0))
-            p.require(table, (d.points, 0), POINTS, POINT_BYTES)
-            p.launch(write_points, pairs, arrays, self.poses, table, old, d, count=count, grain=SHARE)
+            p.require(table, (d.points, 0), POINTS, POINT_BYTES, spare=ROOM)
+            p.launch(write_points, pairs, self.stored, arrays, self.poses, table, old, d, count=count, grain=SHARE)
 
     def _record_finder(self, p: Program, kind: int) -> None:
         arrays, count = self._collision_shapes.arrays, (self.detection.pairs, 0)
@@ -176,14 +184,24 @@ class BodyContacts:
             self._collision_shapes.shapes.kind,
         )
         if kind != MESHES:
-            p.launch(finder(kind, kinds), self.pairs, arrays, *poses, count=count, grain=SHARE)
+            p.launch(finder(kind, kinds), self.pairs, self.stored, arrays, *poses, count=count, grain=SHARE)
             return
         # imported here: a scene without meshes does not wait for their kernels
         from shinari.systems.rigid.contact.mesh_pairs import find_mesh_points
 
         features = features_of(self._collision_shapes.meshes)
         of_meshes = for_kinds(find_mesh_points, kinds)
-        p.launch(of_meshes, self.pairs, arrays, *poses, features, self._collision_shapes.fields, count=count, grain=1)
+        p.launch(
+            of_meshes,
+            self.pairs,
+            self.stored,
+            arrays,
+            *poses,
+            features,
+            self._collision_shapes.fields,
+            count=count,
+            grain=1,
+        )
 
 
 def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
@@ -251,29 +269,30 @@ def nearest_old(core, close, first, last, taken, old):
 
 @kernel(fastmath=STEADY)
 def write_points(
-    p, pairs: Pairs, collision_shapes: CollisionShapeArrays, poses: Poses, points: Points, old: OldPoints,
-    detection: Detection
+    p, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, poses: Poses, points: Points,
+    old: OldPoints, detection: Detection
 ):  # fmt: skip
     """Write the points of a pair, with the forces of the last substep: by key, then of the nearest remaining point.
 
     Keys change where equal faces coincide or the reduction selects other points.
     """
-    if pairs.rows[p] == 0:
+    if pairs.rows[p] == 0 or (not pairs.changed[p] and pairs.start[p] == pairs.old_start[p]):
         return
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     base = (a * len(collision_shapes) + b) * FEATURES
     begin, at = pairs.start[p], pairs.start[p]
-    terms = law_of(a, b, collision_shapes.surface)
+    terms, marks, place = law_of(a, b, collision_shapes.surface), stored.marks, pairs.place[p]
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
             points.frames[at], points.collision_shapes[at], points.law[at] = (f, e), (a, b), terms
-            points.radius[at] = pairs.marks[p, k, MARK_RADIUS_A], pairs.marks[p, k, MARK_RADIUS_B]
-            points.key[at] = base + np.int64(pairs.marks[p, k, MARK_FEATURE])
+            points.radius[at] = marks[place, k, MARK_RADIUS_A], marks[place, k, MARK_RADIUS_B]
+            points.key[at] = base + np.int64(marks[place, k, MARK_FEATURE])
             at += 1
-    place_points(p, collision_shapes, pairs, poses, points)
+    place_points(p, collision_shapes, pairs, stored, poses, points)
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
-    if detection.renew[0] != 0:
+    if detection.renew[0] != 0 and pairs.before[p] < 0:
+        # of a state that was loaded
         first = first_from(base, old.key, detection.old_points[0])
         last = first
         while last < detection.old_points[0] and old.key[last] < base + FEATURES:

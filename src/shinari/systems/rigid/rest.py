@@ -1,0 +1,171 @@
+"""Components that stay where the substep began: they need no Newton step.
+
+A component at rest stays at the poses X0 of the start of the substep where the forces there balance its momentum,
+
+    sum J^T f(X0) = M (X0 - X_free) / h^2
+
+with f the law of contact itself, of which a Newton step knows the slope. One pass over the points decides. Such a
+component ends the substep at exactly X0, without a velocity. In the next substep the same question has the same answer
+while its points, all its frames and their predictions are the same to the last bit: the component is kept, and nothing
+is evaluated. That is forgotten as a step begins: a step depends on the state alone.
+"""
+
+import numpy as np
+
+from shinari.collision.law import COMPLIANCE, GRIP, regularised_force, regularised_stiffness
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.vec3 import add, scale, sub
+from shinari.systems.rigid.block import minus
+from shinari.systems.rigid.components import FOUND, KEPT, MOVES, TRIED, Components, Nodes
+from shinari.systems.rigid.contact.margins import Detection, FrameMargins
+from shinari.systems.rigid.contact.pairs import Pairs, Points
+from shinari.systems.rigid.elements import Elements, PointWork
+from shinari.systems.rigid.frames import Frames, SolverFrames
+from shinari.systems.rigid.integration import rotation_vector_between
+from shinari.systems.rigid.point_steps import exceeds_limit
+from shinari.systems.rigid.points import NONE, Terms
+from shinari.systems.rigid.progress import Flags
+from shinari.systems.rigid.refine import end_of_points, inertia_times, load_points, square_over_mass
+
+# Square of the part of the weights by which the forces of a component that stays may be out of balance.
+BALANCED = 1e-16
+# Rounding of a number, relative to it.
+ROUNDING = 2.0**-53
+
+
+@steady
+def displacement_back(i, frames):
+    """Displacement of a frame from its prediction to where the substep began."""
+    t, w, here, start = sub(frames.x0[i], frames.x[i]), (0.0, 0.0, 0.0), frames.q[i], frames.q0[i]
+    if here[0] != start[0] or here[1] != start[1] or here[2] != start[2] or here[3] != start[3]:
+        w = rotation_vector_between(here, start)
+    return t[0], t[1], t[2], w[0], w[1], w[2]
+
+
+@kernel
+def find_disturbed(
+    j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames, margins: FrameMargins
+):  # fmt: skip
+    """Mark a component that stood in the last substep if a frame has moved, or has another prediction than then."""
+    i, c = nodes.frame[j], nodes.component[j]
+    x, q, before, turn = frames.x[i], frames.q[i], solver_frames.rested_x[i], solver_frames.rested_q[i]
+    same = x[0] == before[0] and x[1] == before[1] and x[2] == before[2]
+    same = same and q[0] == turn[0] and q[1] == turn[1] and q[2] == turn[2] and q[3] == turn[3]
+    if components.stood[c] != 0 and not (same and margins.still[i]):
+        components.disturbed[c] = 1
+
+
+@kernel
+def choose_resting(c, components: Components, detection: Detection, flags: Flags):
+    """Decide whether a component is kept where it stood, or may be found to stay where the substep began."""
+    kept = components.stood[c] != 0 and components.disturbed[c] == 0 and components.stays[c] != 0
+    kept = kept and detection.rebuild_table[0] == 0 and flags.rebuild[0] == 0
+    tried = components.stays[c] != 0 and components.direct[c] != 0 and components.softness[c] == 1.0
+    components.stands[c] = KEPT if kept else (TRIED if tried else MOVES)
+    components.disturbed[c] = 0
+    if kept:
+        flags.standing[0] = 1
+    elif tried:
+        flags.resting[0] = 1
+
+
+@kernel(fastmath=STEADY)
+def push_at_start(
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, terms: Terms,
+    first_point: np.int64
+):  # fmt: skip
+    """Write states and forces of the points of a pair where the substep began.
+
+    A component does not stay where the limit of friction of a point is not that of its normal force, or one may bounce.
+    """
+    if pairs.rows[k] == 0:
+        return
+    first = pairs.start[k]
+    c = elements.component[first_point + first]
+    if c < 0 or components.stands[c] != TRIED:
+        return
+    law, calm, most, rounding = points.law[first], components.calm[c] != 0, terms.leaves[0], components.rounding[c]
+    moves = False
+    for p in range(first, first + pairs.rows[k]):
+        n, stiffness, gap = points.normal[p], work.stiffness[p], points.gap[p] - work.target_gap[p]
+        if calm and points.gap[p] < 0.0:
+            # as in `begin_points`
+            gap = max(gap, -most)
+        coefficient, limit = work.friction_coefficient[p], work.limit[p]
+        status, normal, hold, _ = regularised_force(
+            gap, NONE, n, stiffness, regularised_stiffness(stiffness, law[COMPLIANCE]), points.force[p],
+            coefficient * limit,
+        )  # fmt: skip
+        if abs(gap) > rounding:
+            moves |= exceeds_limit(status, normal, hold, limit, coefficient)
+        moves |= work.approach[p] != 0.0
+        f = add(scale(n, normal), hold)
+        work.status[p], work.force[p] = status, f
+        elements.force[first_point + p] = f[0], f[1], f[2], 0.0, 0.0, 0.0
+    if moves:
+        components.disturbed[c] = 1
+
+
+@steady
+def rounding_of(begin, end, elements, points, work, nodes, frames, first_point):
+    """Square of what rounded positions change in the forces of points, in the norm of the inverse mass."""
+    first = elements.order[begin]
+    square, compliance, total = 0.0, points.law[first - first_point, COMPLIANCE], 0.0
+    for s in range(begin, end):
+        e = elements.order[s]
+        if elements.force[e, 0] != 0.0 or elements.force[e, 1] != 0.0 or elements.force[e, 2] != 0.0:
+            k = work.stiffness[e - first_point]
+            trace = regularised_stiffness(k, compliance) + 2.0 * GRIP * k
+            square += trace * trace
+    for side in range(2):
+        j = elements.nodes[first, side]
+        if j >= 0:
+            i = nodes.frame[j]
+            x = frames.x[i]
+            size = ROUNDING * (abs(x[0]) + abs(x[1]) + abs(x[2]))
+            total += square * size * size * frames.inverse_mass[i]
+    return total
+
+
+@kernel(fastmath=STEADY)
+def find_balance(
+    c, components: Components, nodes: Nodes, elements: Elements, points: Points, work: PointWork, frames: Frames,
+    solver_frames: SolverFrames, flags: Flags, first_point: np.int64, h: np.float64
+):  # fmt: skip
+    """Decide whether the forces where the substep began balance the momentum of a component."""
+    if components.stands[c] != TRIED:
+        return
+    moves = components.disturbed[c] != 0
+    components.stands[c], components.disturbed[c] = MOVES, 0
+    if moves:
+        return
+    r, y, inverse_h2 = nodes.residual, nodes.image, 1.0 / (h * h)
+    for j in range(components.node[c], components.node[c + 1]):
+        i = nodes.frame[j]
+        y[j] = inertia_times(
+            j, nodes, frames, inverse_h2, minus(solver_frames.displacement[i], -1.0, displacement_back(i, frames))
+        )
+        r[j] = minus((0.0, 0.0, 0.0, 0.0, 0.0, 0.0), 1.0, y[j])
+    s, end, rounding = components.element[c], components.element[c + 1], 0.0
+    while s < end:
+        begin, s = s, end_of_points(s, end, elements)
+        load_points(begin, s, elements, r)
+        rounding += rounding_of(begin, s, elements, points, work, nodes, frames, first_point)
+    most = max(BALANCED * square_over_mass(c, components, nodes, frames, y), rounding)
+    if square_over_mass(c, components, nodes, frames, r) <= most:
+        components.stands[c], flags.standing[0] = FOUND, 1
+
+
+@kernel
+def stay(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
+    """Put a frame of a component that stays back to where the substep began; keep its prediction."""
+    stands = components.stands[nodes.component[j]]
+    if stands != FOUND and stands != KEPT:
+        return
+    i = nodes.frame[j]
+    solver_frames.displacement[i] = minus(solver_frames.displacement[i], -1.0, displacement_back(i, frames))
+    if stands == FOUND:
+        solver_frames.rested_x[i], solver_frames.rested_q[i] = frames.x[i], frames.q[i]
+    frames.x[i], frames.q[i] = frames.x0[i], frames.q0[i]
