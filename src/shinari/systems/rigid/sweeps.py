@@ -21,14 +21,16 @@ from shinari.systems.rigid.direct import move
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames, were_swept
 from shinari.systems.rigid.graph import Graph
-from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, find_trees
+from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, Trees, find_trees
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.limits import store_sides
+from shinari.systems.rigid.joints.table import GEAR, KIND
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.progress import Counts
 from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, SweepOrder
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
 from shinari.systems.rigid.sweep_points import NONE, spin_side_by_side, sweep_lane, sweep_side_by_side
+from shinari.systems.rigid.sweep_renewal import renew_tree
 from shinari.systems.rigid.sweep_rows import (
     AHEAD,
     LEAVES,
@@ -45,7 +47,6 @@ from shinari.systems.rigid.sweep_trees import (
     ZERO,
     displaced,
     displacement_since,
-    factor_tree,
     finish_tree,
     mobility_of,
     node_times,
@@ -117,6 +118,13 @@ def start_force(j, w, bodies, nodes):
         nodes.vector[j] = add_rows(nodes.vector[j], node_times(j, w, bodies, nodes))
 
 
+@steady
+def is_renewed(j, trees, bodies, nodes):
+    """Whether the tree of a node has a new factor."""
+    r = nodes.tree[j]
+    return r >= 0 and trees.renewed[bodies.tree[r]]
+
+
 @kernel(fastmath=STEADY)
 def write_tree_mobility(
     b,
@@ -125,6 +133,7 @@ def write_tree_mobility(
     elements: Elements,
     points: Points,
     work: PointWork,
+    trees: Trees,
     bodies: TreeBodies,
     nodes: Nodes,
     first_point: np.int64,
@@ -134,7 +143,7 @@ def write_tree_mobility(
         return
     for lane in range(batches.groups[b]):
         i, j = batches.nodes[b, 0, lane], batches.nodes[b, 1, lane]
-        if nodes.tree[i] >= 0 or nodes.tree[j] >= 0:
+        if is_renewed(i, trees, bodies, nodes) or is_renewed(j, trees, bodies, nodes):
             for k in range(batches.count[b, lane]):
                 p = elements.order[batches.first[b, lane] + k] - first_point
                 write_lane_mobility(batches.row[b] + k, lane, p, i, j, rows, points, work, bodies, nodes)
@@ -256,8 +265,21 @@ def finish_joint(j, joints: JointData, values: JointValues, elements: Elements, 
 
 
 @kernel(fastmath=STEADY)
+def move_loose_node(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
+    """Move the frame of a node that is in no tree by its displacement since joints were evaluated."""
+    if nodes.tree[j] < 0:
+        move_node(j, nodes, components, frames, solver_frames)
+
+
+@kernel(fastmath=STEADY)
 def move_sweep_node(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
     """Move the frame of a node by its displacement since joints were evaluated."""
+    move_node(j, nodes, components, frames, solver_frames)
+
+
+@steady
+def move_node(j, nodes, components, frames, solver_frames):
+    """Move the frame of a node that sweeps solve by its displacement since joints were evaluated."""
     if components.direct[nodes.component[j]] == 0:
         g, done = nodes.vector[j], nodes.evaluated[j]
         step = g[0] - done[0], g[1] - done[1], g[2] - done[2], g[3] - done[3], g[4] - done[4], g[5] - done[5]
@@ -316,6 +338,8 @@ class Sweeps:
         self.trees = find_trees(joints.table.codes, frames.inverse_mass > 0.0)
         self._counts, self._order, self._rows = counts, SweepOrder(counts, self.trees), SweepRows.zeros(0)
         self._spins, self._rolling = SpinRows.zeros(0), rolling
+        # whether a joint is swept: one that belongs to no tree
+        self._loose = bool((~self.trees.members.chosen & (joints.table.codes[:, KIND] != GEAR)).any())
 
     def record(self, p: Program, h: float, escape: float) -> None:
         """Record the solution; `h` is the substep [s], `escape` the depenetration speed [m/s]."""
@@ -335,11 +359,19 @@ class Sweeps:
         for first, others, alone in self._order.colours(backward=False):
             for cells in (first, others):
                 p.launch(start_batch, *records, colours=cells, grain=ALONE if alone else GRAIN)
+        self._record_renew(p, h)
         self._record_pair(p, first_point)
         with p.loop(SWEEPS // 2 - 1):
-            if joints:
-                self._record_evaluate(p, h)
+            if self._loose:
+                records = elements, components, nodes, self.trees.members
+                p.launch(write_swept_displacement, *records, bodies, self.trees.paths, count=joints, grain=GRAIN)
+            self._record_renew(p, h)
+            if self._loose:
+                p.launch(move_loose_node, nodes, components, frames, solver_frames, count=every)
+                records = self._data, self._values, elements, components, self.trees.members, frames
+                p.launch(evaluate_swept, *records, h, count=joints, grain=GRAIN)
             self._record_pair(p, first_point)
+        self._record_trees(p, finish_tree)
         records = batches, rows, elements, jacobian_rows, self._points, self._work, frames, solver_frames, nodes
         p.launch(finish_batch, *records, joints, count=each, grain=GRAIN)
         p.launch(finish_joint, self._data, self._values, elements, components, nodes, count=joints, grain=64)
@@ -356,8 +388,8 @@ class Sweeps:
         elements, batches, rows, nodes = self._elements, self._order.batches, self._rows, self._graph.nodes
         bodies, paths = self.trees.bodies, self.trees.paths
         if len(self.trees.trees) > 1:
-            self._record_trees(p, factor_tree)
-            records = batches, rows, elements, self._points, self._work, bodies, nodes, first_point
+            trees = self.trees.trees
+            records = batches, rows, elements, self._points, self._work, trees, bodies, nodes, first_point
             p.launch(write_tree_mobility, *records, count=(self._counts.batches, 0), grain=GRAIN)
         singles = batches, rows, self._spins, elements, self._jacobian_rows, bodies, paths, nodes, self._joints
         for backward in (False, True):
@@ -368,7 +400,6 @@ class Sweeps:
                     p.launch(sweep_side_by_side, batches, rows, nodes, 0.0, colours=others, grain=GRAIN)
                 if not alone and self._rolling:
                     p.launch(spin_side_by_side, batches, rows, self._spins, nodes, 0.0, colours=others, grain=GRAIN)
-        self._record_trees(p, finish_tree)
 
     def _record_trees(self, p: Program, kernel: Any) -> None:
         """Record a launch over the trees."""
@@ -376,11 +407,9 @@ class Sweeps:
         records = trees.trees, trees.bodies, trees.joints, self._elements, self._values, components, nodes
         p.launch(kernel, *records, self._solver_frames, count=len(trees.trees) - 1, grain=1)
 
-    def _record_evaluate(self, p: Program, h: float) -> None:
-        """Record the move of the bodies, and the evaluation of the joints there."""
-        elements, components, nodes, count = self._elements, self._graph.components, self._graph.nodes, self._joints
-        p.launch(write_swept_displacement, elements, components, nodes, count=count, grain=GRAIN)
-        records = nodes, components, self._frames, self._solver_frames
-        p.launch(move_sweep_node, *records, count=(self._counts.nodes, 0))
-        records = self._data, self._values, elements, components, self._frames
-        p.launch(evaluate_swept, *records, h, count=count, grain=GRAIN)
+    def _record_renew(self, p: Program, h: float) -> None:
+        """Record the factors of the trees that have none yet, or have come far."""
+        trees, components, nodes = self.trees, self._graph.components, self._graph.nodes
+        records = trees.trees, trees.bodies, trees.joints, self._elements, self._data, self._values, components, nodes
+        count = len(trees.trees) - 1
+        p.launch(renew_tree, *records, self._frames, self._solver_frames, h, count=count, grain=1)
