@@ -18,6 +18,8 @@ class Trees(Record):
 
     body = Field(np.int64, doc="its first body")
     colours = Field(np.int64, doc="bits of the colours of the groups that touch it")
+    group = Field(np.int64, doc="the first group that it owns; -1 for none")
+    last_group = Field(np.int64, doc="the last one so far, while groups are listed")
     linked = Field(np.bool_, doc="whether a joint that belongs to no tree acts on it")
     factored = Field(np.bool_, doc="whether it has been factored in this solution")
     renewed = Field(np.bool_, doc="whether its factor is new to these sweeps")

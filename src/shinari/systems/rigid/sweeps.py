@@ -27,9 +27,9 @@ from shinari.systems.rigid.joints.limits import store_sides
 from shinari.systems.rigid.joints.table import GEAR, KIND
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.progress import Counts
-from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, SweepOrder
+from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, SweepOrder, Tasks
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
-from shinari.systems.rigid.sweep_points import NONE, spin_side_by_side, sweep_lane, sweep_side_by_side
+from shinari.systems.rigid.sweep_points import NONE, release, spin_side_by_side, sweep_lane, sweep_side_by_side
 from shinari.systems.rigid.sweep_renewal import renew_tree
 from shinari.systems.rigid.sweep_rows import (
     AHEAD,
@@ -50,6 +50,7 @@ from shinari.systems.rigid.sweep_trees import (
     finish_tree,
     mobility_of,
     node_times,
+    read_node,
     start_tree,
     wrench,
 )
@@ -86,6 +87,31 @@ def start_batch(
     nodes: Nodes,
     joints: np.int64,
 ):
+    """Start the points of a batch; see `begin_batch`."""
+    begin_batch(b, batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints)
+
+
+@kernel(fastmath=STEADY)
+def start_task(
+    k,
+    tasks: Tasks,
+    batches: Batches,
+    rows: SweepRows,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    frames: Frames,
+    solver_frames: SolverFrames,
+    bodies: TreeBodies,
+    nodes: Nodes,
+    joints: np.int64,
+):
+    """Start the joints or points of a task; see `begin_batch`."""
+    for b in range(tasks.first[k], tasks.last[k] + 1):
+        begin_batch(b, batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints)
+
+
+@steady
+def begin_batch(b, batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints):
     """Clear the forces of joints; apply those of the last substep at contact points, if they were swept then.
 
     The direct solution carries any stress between stiff rows. Sweeps over softer rows would release it all at once.
@@ -178,7 +204,8 @@ def point_moved(j, r, n, bodies, nodes):
 
 @kernel(fastmath=STEADY)
 def sweep_one_by_one(
-    b,
+    k,
+    tasks: Tasks,
     batches: Batches,
     rows: SweepRows,
     spins: SpinRows,
@@ -188,16 +215,29 @@ def sweep_one_by_one(
     paths: TreePaths,
     nodes: Nodes,
     joints: np.int64,
+    backward: np.int64,
 ):
-    """Solve the joints of a batch once, or its points lane after lane."""
-    for lane in range(batches.groups[b]):
-        e = elements.order[batches.first[b, lane]]
-        if batches.kind[b] == ONE_BY_ONE:
-            sweep_lane(b, lane, batches, rows, spins, bodies, paths, nodes)
-        elif e < joints:
-            sweep_joint(e, elements, bodies, paths, nodes)
-        else:
-            sweep_jacobian_row(e, e - joints, elements, jacobian_rows, bodies, paths, nodes)
+    """Solve the joints of a task once, or its points lane after lane, forward or backward."""
+    first, last = tasks.first[k], tasks.last[k]
+    # the groups of a node follow each other: its tree gets their forces at once
+    a, own, on_a = -1, ZERO, ZERO
+    for step in range(last - first + 1):
+        b = last - step if backward else first + step
+        count = batches.groups[b]
+        for number in range(count):
+            lane = count - 1 - number if backward else number
+            e = elements.order[batches.first[b, lane]]
+            if batches.kind[b] == ONE_BY_ONE:
+                if batches.nodes[b, 0, lane] != a:
+                    release(a, on_a, bodies, nodes)
+                    a = batches.nodes[b, 0, lane]
+                    own, on_a = read_node(a, bodies, paths, nodes), ZERO
+                own, on_a = sweep_lane(b, lane, own, on_a, batches, rows, spins, bodies, paths, nodes)
+            elif e < joints:
+                sweep_joint(e, elements, bodies, paths, nodes)
+            else:
+                sweep_jacobian_row(e, e - joints, elements, jacobian_rows, bodies, paths, nodes)
+    release(a, on_a, bodies, nodes)
 
 
 @kernel(fastmath=STEADY)
@@ -357,8 +397,9 @@ class Sweeps:
         p.launch(write_batch, *records, first_point, h, escape, count=each, grain=GRAIN)
         records = batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints
         for first, others, alone in self._order.colours(backward=False):
-            for cells in (first, others):
-                p.launch(start_batch, *records, colours=cells, grain=ALONE if alone else GRAIN)
+            p.launch(start_task, self._order.tasks, *records, colours=first, grain=ALONE if alone else 1)
+            if not alone:
+                p.launch(start_batch, *records, colours=others, grain=GRAIN)
         self._record_renew(p, h)
         self._record_pair(p, first_point)
         with p.loop(SWEEPS // 2 - 1):
@@ -391,11 +432,12 @@ class Sweeps:
             trees = self.trees.trees
             records = batches, rows, elements, self._points, self._work, trees, bodies, nodes, first_point
             p.launch(write_tree_mobility, *records, count=(self._counts.batches, 0), grain=GRAIN)
-        singles = batches, rows, self._spins, elements, self._jacobian_rows, bodies, paths, nodes, self._joints
+        records = self._order.tasks, batches, rows, self._spins, elements, self._jacobian_rows, bodies, paths, nodes
         for backward in (False, True):
             for first, others, alone in self._order.colours(backward):
                 if alone or self._joints or len(self._jacobian_rows):
-                    p.launch(sweep_one_by_one, *singles, colours=first, grain=ALONE if alone else GRAIN)
+                    singles = *records, self._joints, int(backward)
+                    p.launch(sweep_one_by_one, *singles, colours=first, grain=ALONE if alone else 1)
                 if not alone:
                     p.launch(sweep_side_by_side, batches, rows, nodes, 0.0, colours=others, grain=GRAIN)
                 if not alone and self._rolling:
