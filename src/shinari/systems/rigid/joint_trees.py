@@ -18,6 +18,11 @@ class Trees(Record):
 
     body = Field(np.int64, doc="its first body")
     colours = Field(np.int64, doc="bits of the colours of the groups that touch it")
+    group = Field(np.int64, doc="the first group that it owns; -1 for none")
+    last_group = Field(np.int64, doc="the last one so far, while groups are listed")
+    linked = Field(np.bool_, doc="whether a joint that belongs to no tree acts on it")
+    factored = Field(np.bool_, doc="whether it has been factored in this solution")
+    renewed = Field(np.bool_, doc="whether its factor is new to these sweeps")
 
 
 class TreeBodies(Record):
@@ -153,4 +158,6 @@ def _as_records(found: Sequence[dict[int, int]], ends: Ends, free: np.ndarray, j
     tree_paths.body[...] = [row for each in paths for row in each]
     chosen = np.zeros(joints, bool)
     chosen[both[:, 0]] = True
+    for t, body in order:
+        trees.linked[t] |= any(not chosen[j] for j, _, _ in ends[body])
     return JointTrees(trees, bodies, tree_joints, tree_paths, TreeMembers(chosen=chosen))

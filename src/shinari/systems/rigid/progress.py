@@ -30,6 +30,7 @@ class Counts(Record):
     direct_pairs = Field(np.int64, doc="pairs with contact points that are solved directly")
     groups = Field(np.int64, doc="groups of elements that are solved by sweeps")
     batches = Field(np.int64, doc="batches of them")
+    tasks = Field(np.int64, doc="batches, or several of one tree, that one thread solves lane after lane")
     rows = Field(np.int64, doc="rows of the contact points in the batches")
 
 

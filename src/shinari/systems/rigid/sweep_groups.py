@@ -6,6 +6,9 @@ threads. Each group in turn gets the least colour that its bodies and trees do n
 colours (a plate that carries a heap) has the rest in the last colour, which one thread solves. Joints of a tree are in
 no group: they hold all the time.
 
+Points of bodies in trees are owned by a tree: that of a, else of b. All groups of a tree have one colour and are a task
+of one thread, which solves them one after the other, so that the data of the tree stay in its cache.
+
 Groups of a colour are brought into batches of up to `WIDTH`, each in a lane of its batch: vector instructions solve the
 points of free bodies side by side. Joints, points of trees, and what is in the last colour are solved lane after lane.
 Groups of a batch have about as many points each, since those with the most come first.
@@ -39,7 +42,9 @@ class Groups(Record):
     first = Field(np.int64, doc="its first element in the order of the components")
     count = Field(np.int64, doc="elements")
     sort = Field(np.int64, doc="colour times SORTS, and sort in its colour")
-    order = Field(np.int64, doc="groups by their sort")
+    owner = Field(np.int64, doc="the tree that owns it; -1 for none")
+    next = Field(np.int64, doc="next group of that tree; -1 for none")
+    order = Field(np.int64, doc="groups by their sort, those of a tree together")
 
 
 class Batches(Record):
@@ -56,6 +61,13 @@ class Batches(Record):
         np.int64, (2, WIDTH), doc="of each group of points: nodes of a and b; of an immovable frame the last row"
     )
     mobility = Field(np.float64, (14, WIDTH), doc="of each group of points: mobilities of both nodes")
+
+
+class Tasks(Record):
+    """What a thread solves lane after lane: a batch of joints or of the last colour, or all batches of a tree."""
+
+    first = Field(np.int64, doc="first batch")
+    last = Field(np.int64, doc="last batch")
 
 
 @steady
@@ -99,11 +111,11 @@ def list_groups(
     first_point: np.int64,
     most: np.int64,
 ):
-    """List the groups of the components that are not solved directly, and colour them."""
+    """List the groups of the components that are not solved directly, and colour those that no tree owns."""
     joints = first_point - len(jacobian_rows)
     total = 0
     for t in range(len(trees)):
-        trees.colours[t] = 0
+        trees.colours[t], trees.group[t] = 0, -1
     for c in range(counts.components[0]):
         if components.direct[c] != 0:
             continue
@@ -122,25 +134,76 @@ def list_groups(
                 if i != a or j != b:
                     break
                 last += 1
-            taken = colours_of(a, nodes, trees, bodies) | colours_of(b, nodes, trees, bodies)
-            # a row over more than two bodies is solved when no other is
-            colour = most if joints <= e < first_point and jacobian_rows.pairs[e - joints] != 1 else 0
-            while colour < most and (taken >> colour) & 1:
-                colour += 1
-            take_colour(a, colour, nodes, trees, bodies)
-            take_colour(b, colour, nodes, trees, bodies)
-            sort = JOINTS
-            if e >= first_point:
-                alone = colour == most or tree_of(a, nodes, bodies) >= 0 or tree_of(b, nodes, bodies) >= 0
-                sort = ONE_BY_ONE if alone else SORTS - min(last - start, MOST_POINTS)
-            groups.first[total], groups.count[total], groups.sort[total] = start, last - start, colour * SORTS + sort
+            owner = tree_of(a, nodes, bodies) if e >= first_point else -1
+            owner = tree_of(b, nodes, bodies) if e >= first_point and owner < 0 else owner
+            groups.first[total], groups.count[total], groups.owner[total] = start, last - start, owner
+            groups.next[total] = -1
+            if owner >= 0:
+                own_group(total, owner, groups, trees)
+            else:
+                # a row over more than two bodies is solved when no other is
+                least = most if joints <= e < first_point and jacobian_rows.pairs[e - joints] != 1 else 0
+                taken = colours_of(a, nodes, trees, bodies) | colours_of(b, nodes, trees, bodies)
+                colour = free_colour(taken, least, most)
+                take_colour(a, colour, nodes, trees, bodies)
+                take_colour(b, colour, nodes, trees, bodies)
+                sort = JOINTS
+                if e >= first_point:
+                    sort = ONE_BY_ONE if colour == most else SORTS - min(last - start, MOST_POINTS)
+                groups.sort[total] = colour * SORTS + sort
             total, start = total + 1, last
     counts.groups[0] = total
 
 
+@steady
+def own_group(g, t, groups, trees):
+    """Add a group to those of a tree."""
+    if trees.group[t] < 0:
+        trees.group[t] = g
+    else:
+        groups.next[trees.last_group[t]] = g
+    trees.last_group[t] = g
+
+
+@steady
+def free_colour(taken, colour, most):
+    """The least colour from one on that is not taken, at most the last."""
+    while colour < most and (taken >> colour) & 1:
+        colour += 1
+    return colour
+
+
 @kernel
-def sort_groups(_, groups: Groups, offsets: Offsets, counts: Counts, most: np.int64):
-    """Sort the groups, and count their batches and rows."""
+def colour_tasks(
+    _, elements: Elements, groups: Groups, nodes: Nodes, trees: Trees, bodies: TreeBodies, most: np.int64
+):  # fmt: skip
+    """Colour the groups of each tree: all at once, since one thread solves them."""
+    for t in range(len(trees) - 1):
+        taken, g = 0, trees.group[t]
+        while g >= 0:
+            a, b, _block = elements.nodes[elements.order[groups.first[g]]]
+            taken |= colours_of(a, nodes, trees, bodies) | colours_of(b, nodes, trees, bodies)
+            g = groups.next[g]
+        colour, g = free_colour(taken, 0, most), trees.group[t]
+        while g >= 0:
+            a, b, _block = elements.nodes[elements.order[groups.first[g]]]
+            take_colour(a, colour, nodes, trees, bodies)
+            take_colour(b, colour, nodes, trees, bodies)
+            groups.sort[g] = colour * SORTS + ONE_BY_ONE
+            g = groups.next[g]
+
+
+@steady
+def place_group(g, groups, offsets):
+    """Place a group behind those of its sort so far."""
+    at = offsets.start[groups.sort[g]]
+    groups.order[at] = g
+    offsets.start[groups.sort[g]] = at + 1
+
+
+@kernel
+def sort_groups(_, groups: Groups, trees: Trees, offsets: Offsets, counts: Counts, most: np.int64):
+    """Sort the groups, those of each tree together, and count their batches and rows."""
     sorts = (most + 1) * SORTS
     for sort in range(sorts + 1):
         offsets.start[sort] = 0
@@ -148,20 +211,25 @@ def sort_groups(_, groups: Groups, offsets: Offsets, counts: Counts, most: np.in
         offsets.start[groups.sort[g] + 1] += 1
     for sort in range(sorts):
         offsets.start[sort + 1] += offsets.start[sort]
+    for t in range(len(trees) - 1):
+        g = trees.group[t]
+        while g >= 0:
+            place_group(g, groups, offsets)
+            g = groups.next[g]
     for g in range(counts.groups[0]):
-        sort = groups.sort[g]
-        groups.order[offsets.start[sort]] = g
-        offsets.start[sort] += 1
+        if groups.owner[g] < 0:
+            place_group(g, groups, offsets)
     counts.batches[0] = counts.rows[0] = used = points = 0
-    last = -1
+    last, tree = -1, -1
     for k in range(counts.groups[0]):
-        kind = kind_of(groups.sort[groups.order[k]])
-        if kind != last or used == WIDTH:
+        g = groups.order[k]
+        kind, owner = kind_of(groups.sort[g]), groups.owner[g]
+        if kind != last or owner != tree or used == WIDTH:
             counts.batches[0] += 1
             counts.rows[0] += points
-            last, used, points = kind, 0, 0
+            last, tree, used, points = kind, owner, 0, 0
         used += 1
-        points = max(points, groups.count[groups.order[k]] if kind % SORTS != JOINTS else 0)
+        points = max(points, groups.count[g] if kind % SORTS != JOINTS else 0)
     counts.rows[0] += points
 
 
@@ -172,27 +240,43 @@ def kind_of(sort):
 
 
 @kernel
-def fill_batches(_, groups: Groups, batches: Batches, starts: Offsets, counts: Counts, most: np.int64):
-    """Bring the groups into batches, and find the first of each colour, and of those side by side in it."""
-    for part in range(2 * most + 3):
-        starts.start[part] = 0
-    b, last, row = -1, -1, 0
+def fill_batches(
+    _, groups: Groups, batches: Batches, tasks: Tasks, task_starts: Offsets, starts: Offsets, counts: Counts,
+    most: np.int64
+):  # fmt: skip
+    """Bring the groups into batches and tasks; find the tasks of each colour, and its batches side by side."""
+    for colour in range(most + 2):
+        task_starts.start[colour] = 0
+    for colour in range(most + 1):
+        starts.start[2 * colour] = starts.start[2 * colour + 1] = 0
+    b, last, tree, row, n = -1, -1, -1, 0, 0
     for k in range(counts.groups[0]):
         g = groups.order[k]
-        kind = kind_of(groups.sort[g])
-        if kind != last or batches.groups[b] == WIDTH:
+        kind, owner = kind_of(groups.sort[g]), groups.owner[g]
+        if kind != last or owner != tree or batches.groups[b] == WIDTH:
             b += 1
-            last = kind
+            colour, goes_on = kind // SORTS, owner >= 0 and owner == tree
+            last, tree = kind, owner
             batches.kind[b], batches.groups[b], batches.row[b], batches.rows[b] = kind % SORTS, 0, row, 0
-            starts.start[2 * (kind // SORTS) + (2 if kind % SORTS == SIDE_BY_SIDE else 1)] += 1
+            if kind % SORTS == SIDE_BY_SIDE:
+                if starts.start[2 * colour + 1] == 0:
+                    starts.start[2 * colour] = b
+                starts.start[2 * colour + 1] = b + 1
+            elif goes_on:
+                tasks.last[n - 1] = b
+            else:
+                tasks.first[n] = tasks.last[n] = b
+                task_starts.start[colour + 1] += 1
+                n += 1
         lane = batches.groups[b]
         batches.groups[b] = lane + 1
         batches.first[b, lane], batches.count[b, lane] = groups.first[g], groups.count[g]
         if kind % SORTS != JOINTS and groups.count[g] > batches.rows[b]:
             row += groups.count[g] - batches.rows[b]
             batches.rows[b] = groups.count[g]
-    for part in range(2 * most + 2):
-        starts.start[part + 1] += starts.start[part]
+    for colour in range(most + 1):
+        task_starts.start[colour + 1] += task_starts.start[colour]
+    counts.tasks[0] = n
 
 
 class SweepOrder:
@@ -204,13 +288,15 @@ class SweepOrder:
 
     Attributes:
         batches: The batches, colour by colour.
+        tasks: Those that are solved lane after lane, as threads take them.
     """
 
     def __init__(self, counts: Counts, trees: JointTrees) -> None:
         self._trees = trees.trees, trees.bodies, trees.members
-        self._groups, self.batches, self._counts = Groups.zeros(0), Batches.zeros(0), counts
+        self._groups, self.batches, self.tasks, self._counts = Groups.zeros(0), Batches.zeros(0), Tasks.zeros(0), counts
         self._most = TREE_COLOURS if len(trees.trees) > 1 else COLOURS
-        self._sorts, self._starts = Offsets.zeros((self._most + 1) * SORTS + 1), Offsets.zeros(2 * self._most + 3)
+        self._sorts, self._starts = Offsets.zeros((self._most + 1) * SORTS + 1), Offsets.zeros(2 * self._most + 2)
+        self._task_starts = Offsets.zeros(self._most + 2)
 
     def record_list(
         self,
@@ -226,12 +312,15 @@ class SweepOrder:
         p.require(groups, (counts.elements, 0))
         records = components, nodes, elements, jacobian_rows, groups, counts, *self._trees
         p.serial(list_groups, *records, first_point, most)
-        p.serial(sort_groups, groups, self._sorts, counts, most)
+        trees, bodies, _members = self._trees
+        p.serial(colour_tasks, elements, groups, nodes, trees, bodies, most)
+        p.serial(sort_groups, groups, trees, self._sorts, counts, most)
         p.require(self.batches, (counts.batches, 0))
-        p.serial(fill_batches, groups, self.batches, self._starts, counts, most)
+        p.require(self.tasks, (counts.batches, 0))
+        p.serial(fill_batches, groups, self.batches, self.tasks, self._task_starts, self._starts, counts, most)
 
     def colours(self, backward: bool) -> list[tuple[np.ndarray, np.ndarray, bool]]:
-        """Begin and end of the batches of each colour, lane after lane and side by side; whether it is the last."""
-        start, most = self._starts.start, self._most
-        cells = [(start[2 * c : 2 * c + 2], start[2 * c + 1 : 2 * c + 3], c == most) for c in range(most + 1)]
+        """Begin and end of the tasks of each colour, and of its batches side by side; whether it is the last."""
+        tasks, start, most = self._task_starts.start, self._starts.start, self._most
+        cells = [(tasks[c : c + 2], start[2 * c : 2 * c + 2], c == most) for c in range(most + 1)]
         return cells[::-1] if backward else cells

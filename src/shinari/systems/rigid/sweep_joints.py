@@ -20,11 +20,12 @@ from shinari.systems.rigid.direct import row_of
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import symmetric_times
+from shinari.systems.rigid.joint_trees import TreeBodies, TreeMembers, TreePaths
 from shinari.systems.rigid.joints.evaluate import write_element
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.points import halves
 from shinari.systems.rigid.sweep_trees import (
-    displacement_since,
+    is_swept,
     node_times,
     push_node,
     read_node,
@@ -58,20 +59,22 @@ def compliance_column(a, b, ra, rb, n, inverse_mass, inverse_inertia):
 
 
 @kernel(fastmath=STEADY)
-def write_swept_displacement(j, elements: Elements, components: Components, nodes: Nodes):
-    """Write the displacement of a swept joint since it was evaluated."""
-    component = elements.component[j]
-    if component >= 0 and components.direct[component] == 0:
-        elements.displacement[j] = displacement_since(j, elements, nodes)
+def write_swept_displacement(
+    j, elements: Elements, components: Components, nodes: Nodes, members: TreeMembers, bodies: TreeBodies,
+    paths: TreePaths
+):  # fmt: skip
+    """Write the displacement of a swept joint that belongs to no tree since it was evaluated."""
+    if not members.chosen[j] and is_swept(j, elements, components):
+        elements.displacement[j] = displacement_now(j, elements, bodies, paths, nodes)
 
 
 @kernel(fastmath=STEADY)
 def evaluate_swept(
-    j, joints: JointData, values: JointValues, elements: Elements, components: Components, frames: Frames, h: np.float64
-):
-    """Evaluate a swept joint at the poses that the sweeps have found."""
-    component = elements.component[j]
-    if component >= 0 and components.direct[component] == 0:
+    j, joints: JointData, values: JointValues, elements: Elements, components: Components, members: TreeMembers,
+    frames: Frames, h: np.float64
+):  # fmt: skip
+    """Evaluate a swept joint that belongs to no tree at the poses that the sweeps have found."""
+    if not members.chosen[j] and is_swept(j, elements, components):
         write_element(j, joints, values, elements, frames, 0, h)
 
 

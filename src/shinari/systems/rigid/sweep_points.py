@@ -132,13 +132,32 @@ def spin_side_by_side(b, batches: Batches, rows: SweepRows, spins: SpinRows, nod
 
 
 @steady
-def sweep_lane(b, lane, batches, rows, spins, bodies, paths, nodes):
-    """Solve the points of a lane; its bodies may belong to trees."""
+def sweep_lane(b, lane, own, on_a, batches, rows, spins, bodies, paths, nodes):
+    """Solve the points of a lane; its bodies may belong to trees.
+
+    Args:
+        b: The batch.
+        lane: The lane.
+        own: Displacement of its node a.
+        on_a: Force on node a that its tree does not have yet, but `own` does.
+        batches: The batches.
+        rows: Their rows.
+        spins: Rolling and torsional friction.
+        bodies: The bodies of trees.
+        paths: Their paths.
+        nodes: The nodes.
+
+    Returns:
+        Both of node a, after the points.
+    """
     a, c = batches.nodes[b, 0, lane], batches.nodes[b, 1, lane]
     ta, tc = nodes.tree[a], nodes.tree[c]
     same = ta >= 0 and tc >= 0 and bodies.tree[ta] == bodies.tree[tc]
-    own, other = read_node(a, bodies, paths, nodes), read_node(c, bodies, paths, nodes)
-    on_a, on_c, pushed = ZERO, ZERO, False
+    if same:
+        # a force on one moves the other
+        push(ta, on_a, bodies)
+        on_a = ZERO
+    other, on_c, pushed = read_node(c, bodies, paths, nodes), ZERO, False
     for r in range(batches.row[b], batches.row[b] + batches.count[b, lane]):
         ra, rc = lane_arms(rows.arms, r, lane)
         old = lane3(rows.force, r, lane)
@@ -161,15 +180,20 @@ def sweep_lane(b, lane, batches, rows, spins, bodies, paths, nodes):
                 other = minus(other, 1.0, node_times(c, t, bodies, nodes))
                 on_a, on_c = add_rows(on_a, t), minus(on_c, 1.0, t)
             if same:
-                # a force on one moves the other
                 push(ta, on_a, bodies)
                 push(tc, on_c, bodies)
                 on_a, on_c = ZERO, ZERO
                 own, other = read_node(a, bodies, paths, nodes), read_node(c, bodies, paths, nodes)
-    if pushed and a != len(nodes) - 1:
-        push_node(a, on_a, bodies, nodes)
     if pushed and c != len(nodes) - 1:
         push_node(c, on_c, bodies, nodes)
+    return own, on_a
+
+
+@steady
+def release(a, on_a, bodies, nodes):
+    """Apply the force on node a that is left from its groups."""
+    if a >= 0 and a != len(nodes) - 1 and on_a != ZERO:
+        push_node(a, on_a, bodies, nodes)
 
 
 @steady

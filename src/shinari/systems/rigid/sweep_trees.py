@@ -13,7 +13,7 @@ follows along its path from the root (as in Featherstone 2008, Rigid Body Dynami
 So all joints of a tree hold while sweeps go over its contacts, and a foot carries what stands on it.
 """
 
-from shinari.compute import kernel
+from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.symmetric import times
@@ -189,6 +189,7 @@ def start_tree(
 ):
     """Find the nodes of a tree, and clear its forces."""
     first, last = trees.body[t], trees.body[t + 1]
+    trees.factored[t] = False
     for r in range(first, last):
         node = solver_frames.node[bodies.frame[r]]
         bodies.swept[r] = node >= 0 and components.direct[nodes.component[node]] == 0
@@ -252,10 +253,10 @@ def add_joint(r, e, side, bodies, elements, values):
         add_stiffness(bodies.block, r, elements.stiffness, e, own, other, -1.0)
 
 
-@kernel(fastmath=STEADY)
+@shared(fastmath=STEADY)
 def factor_tree(
-    t,
-    trees: Trees,
+    first: int,
+    last: int,
     bodies: TreeBodies,
     joints: TreeJoints,
     elements: Elements,
@@ -263,9 +264,8 @@ def factor_tree(
     components: Components,
     nodes: Nodes,
     solver_frames: SolverFrames,
-):
+) -> None:
     """Assemble and factor the matrix of a tree, and solve it with the present forces."""
-    first, last = trees.body[t], trees.body[t + 1]
     for r in range(first, last):
         clear_matrix(bodies.block, r, 0.0)
         if bodies.swept[r]:
@@ -347,6 +347,19 @@ def force_of(e, elements, nodes):
     return f[0] - held[0], f[1] - held[1], f[2] - held[2], f[3] - turned[0], f[4] - turned[1], f[5] - turned[2]
 
 
+@shared(fastmath=STEADY)
+def solve_tree(first: int, last: int, bodies: TreeBodies, nodes: Nodes, solver_frames: SolverFrames) -> None:
+    """Write the displacements of a tree by the present forces."""
+    forward(first, last, bodies)
+    for r in range(last - 1, first - 1, -1):
+        if bodies.swept[r]:
+            if bodies.parent[r] >= 0:
+                subtract_times(bodies.vector, r, bodies.block, r, bodies.parent[r])
+            solve_upper(bodies.matrix, r, bodies.vector)
+            node = solver_frames.node[bodies.frame[r]]
+            nodes.vector[node] = add_rows(nodes.evaluated[node], bodies.vector[r])
+
+
 @kernel(fastmath=STEADY)
 def finish_tree(
     t,
@@ -361,14 +374,7 @@ def finish_tree(
 ):
     """Write displacements and joint forces of a tree; solved anew, so that no rounding of the sweeps is in them."""
     first, last = trees.body[t], trees.body[t + 1]
-    forward(first, last, bodies)
-    for r in range(last - 1, first - 1, -1):
-        if bodies.swept[r]:
-            if bodies.parent[r] >= 0:
-                subtract_times(bodies.vector, r, bodies.block, r, bodies.parent[r])
-            solve_upper(bodies.matrix, r, bodies.vector)
-            node = solver_frames.node[bodies.frame[r]]
-            nodes.vector[node] = add_rows(nodes.evaluated[node], bodies.vector[r])
+    solve_tree(first, last, bodies, nodes, solver_frames)
     for k in range(bodies.joint[first], bodies.joint[last]):
         e = joints.joint[k]
         if is_swept(e, elements, components):

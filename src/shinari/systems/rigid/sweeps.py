@@ -21,14 +21,16 @@ from shinari.systems.rigid.direct import move
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames, were_swept
 from shinari.systems.rigid.graph import Graph
-from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, find_trees
+from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, Trees, find_trees
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.limits import store_sides
+from shinari.systems.rigid.joints.table import GEAR, KIND
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.progress import ROOM, Counts
-from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, SweepOrder
+from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, SweepOrder, Tasks
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
-from shinari.systems.rigid.sweep_points import NONE, spin_side_by_side, sweep_lane, sweep_side_by_side
+from shinari.systems.rigid.sweep_points import NONE, release, spin_side_by_side, sweep_lane, sweep_side_by_side
+from shinari.systems.rigid.sweep_renewal import renew_tree
 from shinari.systems.rigid.sweep_rows import (
     AHEAD,
     LEAVES,
@@ -45,10 +47,10 @@ from shinari.systems.rigid.sweep_trees import (
     ZERO,
     displaced,
     displacement_since,
-    factor_tree,
     finish_tree,
     mobility_of,
     node_times,
+    read_node,
     start_tree,
     wrench,
 )
@@ -85,6 +87,31 @@ def start_batch(
     nodes: Nodes,
     joints: np.int64,
 ):
+    """Start the points of a batch; see `begin_batch`."""
+    begin_batch(b, batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints)
+
+
+@kernel(fastmath=STEADY)
+def start_task(
+    k,
+    tasks: Tasks,
+    batches: Batches,
+    rows: SweepRows,
+    elements: Elements,
+    jacobian_rows: JacobianRows,
+    frames: Frames,
+    solver_frames: SolverFrames,
+    bodies: TreeBodies,
+    nodes: Nodes,
+    joints: np.int64,
+):
+    """Start the joints or points of a task; see `begin_batch`."""
+    for b in range(tasks.first[k], tasks.last[k] + 1):
+        begin_batch(b, batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints)
+
+
+@steady
+def begin_batch(b, batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints):
     """Clear the forces of joints; apply those of the last substep at contact points, if they were swept then.
 
     The direct solution carries any stress between stiff rows. Sweeps over softer rows would release it all at once.
@@ -117,6 +144,13 @@ def start_force(j, w, bodies, nodes):
         nodes.vector[j] = add_rows(nodes.vector[j], node_times(j, w, bodies, nodes))
 
 
+@steady
+def is_renewed(j, trees, bodies, nodes):
+    """Whether the tree of a node has a new factor."""
+    r = nodes.tree[j]
+    return r >= 0 and trees.renewed[bodies.tree[r]]
+
+
 @kernel(fastmath=STEADY)
 def write_tree_mobility(
     b,
@@ -125,6 +159,7 @@ def write_tree_mobility(
     elements: Elements,
     points: Points,
     work: PointWork,
+    trees: Trees,
     bodies: TreeBodies,
     nodes: Nodes,
     first_point: np.int64,
@@ -134,7 +169,7 @@ def write_tree_mobility(
         return
     for lane in range(batches.groups[b]):
         i, j = batches.nodes[b, 0, lane], batches.nodes[b, 1, lane]
-        if nodes.tree[i] >= 0 or nodes.tree[j] >= 0:
+        if is_renewed(i, trees, bodies, nodes) or is_renewed(j, trees, bodies, nodes):
             for k in range(batches.count[b, lane]):
                 p = elements.order[batches.first[b, lane] + k] - first_point
                 write_lane_mobility(batches.row[b] + k, lane, p, i, j, rows, points, work, bodies, nodes)
@@ -169,7 +204,8 @@ def point_moved(j, r, n, bodies, nodes):
 
 @kernel(fastmath=STEADY)
 def sweep_one_by_one(
-    b,
+    k,
+    tasks: Tasks,
     batches: Batches,
     rows: SweepRows,
     spins: SpinRows,
@@ -179,16 +215,29 @@ def sweep_one_by_one(
     paths: TreePaths,
     nodes: Nodes,
     joints: np.int64,
+    backward: np.int64,
 ):
-    """Solve the joints of a batch once, or its points lane after lane."""
-    for lane in range(batches.groups[b]):
-        e = elements.order[batches.first[b, lane]]
-        if batches.kind[b] == ONE_BY_ONE:
-            sweep_lane(b, lane, batches, rows, spins, bodies, paths, nodes)
-        elif e < joints:
-            sweep_joint(e, elements, bodies, paths, nodes)
-        else:
-            sweep_jacobian_row(e, e - joints, elements, jacobian_rows, bodies, paths, nodes)
+    """Solve the joints of a task once, or its points lane after lane, forward or backward."""
+    first, last = tasks.first[k], tasks.last[k]
+    # the groups of a node follow each other: its tree gets their forces at once
+    a, own, on_a = -1, ZERO, ZERO
+    for step in range(last - first + 1):
+        b = last - step if backward else first + step
+        count = batches.groups[b]
+        for number in range(count):
+            lane = count - 1 - number if backward else number
+            e = elements.order[batches.first[b, lane]]
+            if batches.kind[b] == ONE_BY_ONE:
+                if batches.nodes[b, 0, lane] != a:
+                    release(a, on_a, bodies, nodes)
+                    a = batches.nodes[b, 0, lane]
+                    own, on_a = read_node(a, bodies, paths, nodes), ZERO
+                own, on_a = sweep_lane(b, lane, own, on_a, batches, rows, spins, bodies, paths, nodes)
+            elif e < joints:
+                sweep_joint(e, elements, bodies, paths, nodes)
+            else:
+                sweep_jacobian_row(e, e - joints, elements, jacobian_rows, bodies, paths, nodes)
+    release(a, on_a, bodies, nodes)
 
 
 @kernel(fastmath=STEADY)
@@ -256,8 +305,21 @@ def finish_joint(j, joints: JointData, values: JointValues, elements: Elements, 
 
 
 @kernel(fastmath=STEADY)
+def move_loose_node(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
+    """Move the frame of a node that is in no tree by its displacement since joints were evaluated."""
+    if nodes.tree[j] < 0:
+        move_node(j, nodes, components, frames, solver_frames)
+
+
+@kernel(fastmath=STEADY)
 def move_sweep_node(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
     """Move the frame of a node by its displacement since joints were evaluated."""
+    move_node(j, nodes, components, frames, solver_frames)
+
+
+@steady
+def move_node(j, nodes, components, frames, solver_frames):
+    """Move the frame of a node that sweeps solve by its displacement since joints were evaluated."""
     if components.direct[nodes.component[j]] == 0:
         g, done = nodes.vector[j], nodes.evaluated[j]
         step = g[0] - done[0], g[1] - done[1], g[2] - done[2], g[3] - done[3], g[4] - done[4], g[5] - done[5]
@@ -316,6 +378,8 @@ class Sweeps:
         self.trees = find_trees(joints.table.codes, frames.inverse_mass > 0.0)
         self._counts, self._order, self._rows = counts, SweepOrder(counts, self.trees), SweepRows.zeros(0)
         self._spins, self._rolling = SpinRows.zeros(0), rolling
+        # whether a joint is swept: one that belongs to no tree
+        self._loose = bool((~self.trees.members.chosen & (joints.table.codes[:, KIND] != GEAR)).any())
 
     def record(self, p: Program, h: float, escape: float) -> None:
         """Record the solution; `h` is the substep [s], `escape` the depenetration speed [m/s]."""
@@ -333,13 +397,22 @@ class Sweeps:
         p.launch(write_batch, *records, first_point, h, escape, count=each, grain=GRAIN)
         records = batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints
         for first, others, alone in self._order.colours(backward=False):
-            for cells in (first, others):
-                p.launch(start_batch, *records, colours=cells, grain=ALONE if alone else GRAIN)
+            p.launch(start_task, self._order.tasks, *records, colours=first, grain=ALONE if alone else 1)
+            if not alone:
+                p.launch(start_batch, *records, colours=others, grain=GRAIN)
+        self._record_renew(p, h)
         self._record_pair(p, first_point)
         with p.loop(SWEEPS // 2 - 1):
-            if joints:
-                self._record_evaluate(p, h)
+            if self._loose:
+                records = elements, components, nodes, self.trees.members
+                p.launch(write_swept_displacement, *records, bodies, self.trees.paths, count=joints, grain=GRAIN)
+            self._record_renew(p, h)
+            if self._loose:
+                p.launch(move_loose_node, nodes, components, frames, solver_frames, count=every)
+                records = self._data, self._values, elements, components, self.trees.members, frames
+                p.launch(evaluate_swept, *records, h, count=joints, grain=GRAIN)
             self._record_pair(p, first_point)
+        self._record_trees(p, finish_tree)
         records = batches, rows, elements, jacobian_rows, self._points, self._work, frames, solver_frames, nodes
         p.launch(finish_batch, *records, joints, count=each, grain=GRAIN)
         p.launch(finish_joint, self._data, self._values, elements, components, nodes, count=joints, grain=64)
@@ -356,19 +429,19 @@ class Sweeps:
         elements, batches, rows, nodes = self._elements, self._order.batches, self._rows, self._graph.nodes
         bodies, paths = self.trees.bodies, self.trees.paths
         if len(self.trees.trees) > 1:
-            self._record_trees(p, factor_tree)
-            records = batches, rows, elements, self._points, self._work, bodies, nodes, first_point
+            trees = self.trees.trees
+            records = batches, rows, elements, self._points, self._work, trees, bodies, nodes, first_point
             p.launch(write_tree_mobility, *records, count=(self._counts.batches, 0), grain=GRAIN)
-        singles = batches, rows, self._spins, elements, self._jacobian_rows, bodies, paths, nodes, self._joints
+        records = self._order.tasks, batches, rows, self._spins, elements, self._jacobian_rows, bodies, paths, nodes
         for backward in (False, True):
             for first, others, alone in self._order.colours(backward):
                 if alone or self._joints or len(self._jacobian_rows):
-                    p.launch(sweep_one_by_one, *singles, colours=first, grain=ALONE if alone else GRAIN)
+                    singles = *records, self._joints, int(backward)
+                    p.launch(sweep_one_by_one, *singles, colours=first, grain=ALONE if alone else 1)
                 if not alone:
                     p.launch(sweep_side_by_side, batches, rows, nodes, 0.0, colours=others, grain=GRAIN)
                 if not alone and self._rolling:
                     p.launch(spin_side_by_side, batches, rows, self._spins, nodes, 0.0, colours=others, grain=GRAIN)
-        self._record_trees(p, finish_tree)
 
     def _record_trees(self, p: Program, kernel: Any) -> None:
         """Record a launch over the trees."""
@@ -376,11 +449,9 @@ class Sweeps:
         records = trees.trees, trees.bodies, trees.joints, self._elements, self._values, components, nodes
         p.launch(kernel, *records, self._solver_frames, count=len(trees.trees) - 1, grain=1)
 
-    def _record_evaluate(self, p: Program, h: float) -> None:
-        """Record the move of the bodies, and the evaluation of the joints there."""
-        elements, components, nodes, count = self._elements, self._graph.components, self._graph.nodes, self._joints
-        p.launch(write_swept_displacement, elements, components, nodes, count=count, grain=GRAIN)
-        records = nodes, components, self._frames, self._solver_frames
-        p.launch(move_sweep_node, *records, count=(self._counts.nodes, 0))
-        records = self._data, self._values, elements, components, self._frames
-        p.launch(evaluate_swept, *records, h, count=count, grain=GRAIN)
+    def _record_renew(self, p: Program, h: float) -> None:
+        """Record the factors of the trees that have none yet, or have come far."""
+        trees, components, nodes = self.trees, self._graph.components, self._graph.nodes
+        records = trees.trees, trees.bodies, trees.joints, self._elements, self._data, self._values, components, nodes
+        count = len(trees.trees) - 1
+        p.launch(renew_tree, *records, self._frames, self._solver_frames, h, count=count, grain=1)

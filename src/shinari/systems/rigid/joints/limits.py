@@ -5,7 +5,7 @@ import math
 from shinari.maths.function import steady
 from shinari.maths.quaternion import conjugate, multiply
 from shinari.maths.symmetric import outer, plus
-from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
+from shinari.maths.vec3 import add, direction_and_length, dot, norm, scale, sub
 from shinari.systems.rigid.integration import logarithm
 from shinari.systems.rigid.joints.measures import (
     NO_TWIST,
@@ -29,6 +29,7 @@ from shinari.systems.rigid.joints.table import (
     FRICTION_ROW,
     HAS_ANGLE,
     HAS_AXIS,
+    HAS_LIMITS,
     HAS_PAST,
     HAS_SWING,
     HAS_TRAVEL,
@@ -92,8 +93,10 @@ def limit_row(j, slot, numbers, least, rows, k, value, state, excess):
 def limit(j, slot, numbers, least, values, k, value, after, first):
     """The same of a joint, whose limits begin on the sides on which the last substep ended."""
     way = slot - TRAVEL
-    was = values.sides[j, way] if first else values.rows[j, ACTIVE + way]
-    return limit_row(j, slot, numbers, least, values.rows, k, value, (was, after, first), values.excess[j, way])
+    was, excess = values.sides[j, way] if first else values.rows[j, ACTIVE + way], values.excess[j, way]
+    below, beyond = value - numbers[j, least] - min(excess, 0.0), numbers[j, least + 1] + max(excess, 0.0) - value
+    values.slack[j, way] = min(below, beyond)
+    return limit_row(j, slot, numbers, least, values.rows, k, value, (was, after, first), excess)
 
 
 @steady
@@ -130,6 +133,33 @@ def store_sides(j, codes, values, elements):
         side_after(rows[j, ACTIVE + 1], after[1]),
         side_after(rows[j, ACTIVE + 2], after[2]),
     )
+
+
+@steady
+def keeps_side(j, way, after, moved, values):
+    """Whether a limit acts on the same side after a displacement that changes its value by at most `moved`."""
+    side = values.rows[j, ACTIVE + way]
+    if side == 0.0:
+        return moved < values.slack[j, way]
+    return side == 2.0 or side * after > 0.0
+
+
+@steady
+def keeps_limits(j, joints, values, displacement):
+    """Whether the limits of a joint act on the same sides after a displacement, to first order.
+
+    False of a joint with a motor, dry friction, a spring or a rotor, which are not looked at.
+    """
+    flags = joints.codes[j, FLAGS]
+    if flags & HAS_AXIS or values.motors[j, MOTOR_KIND] != NO_MOTOR:
+        return False
+    if flags & HAS_LIMITS == 0:
+        return True
+    after = forces_after(j, joints.codes, values.rows, displacement)
+    shifted, turned = norm(vector_at(displacement, j, 0)), norm(vector_at(displacement, j, 3))
+    kept = flags & HAS_TRAVEL == 0 or keeps_side(j, 0, after[0], shifted, values)
+    kept = kept and (flags & HAS_TWIST == 0 or keeps_side(j, 1, after[1], turned, values))
+    return kept and (flags & HAS_SWING == 0 or keeps_side(j, 2, after[2], turned, values))
 
 
 @steady

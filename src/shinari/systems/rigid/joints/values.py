@@ -53,6 +53,7 @@ class JointValues(Record):
         doc="side of travel, twist and swing on which a limit was active as sweeps ended, -1, 0 or 1",
         saved=True,
     )
+    slack = Field(np.float64, 3, unit="m, rad, rad", doc="distance of travel, twist and swing from the nearest limit")
     old_rows = Field(np.float64, ROWS, doc="rows before the last evaluation")
     old_arms = Field(np.float64, 6, unit="m", doc="arms of the element before the last evaluation")
     old_force = Field(np.float64, 6, doc="force of the element before the last evaluation")
