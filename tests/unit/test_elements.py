@@ -69,7 +69,7 @@ def test_the_deepest_point_is_the_deepest_of_many_samples(name):
     third = (1 / 3, 1 / 3, 1 / 3)
     for triangle, least in itertools.islice(triangles_near(shape, np.random.default_rng(3)), 300):
         corners = tuple(tuple(p) for p in triangle.tolist())
-        _, _, low, found = deepest(
+        _, _, low, found, _ = deepest(
             distance_and_normal, kinds[0], tuple(numbers[0]), fields, third, 0.0005, 1.0, True, corners, corners
         )
         assert low <= least - 0.0005 + 1e-9

@@ -225,7 +225,7 @@ def project_particles() -> Kernel:
         h = clock.substep_length[0]
         rate = ONE / h
         i, first = np.int64(items.item[p]), clock.first[0] != 0
-        if not first and contact_particles.path[i] < items.bound[p]:
+        if contact_particles.path[i] < items.bound[p, 0]:
             return
         if clock.local[0] != 0 and not was_moved(clock, contact_particles.moved_in, i):
             return
@@ -237,8 +237,8 @@ def project_particles() -> Kernel:
                 continue
             if first:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
-            if contact_particles.path[i] < contacts.bound[m]:
-                least = min(least, contacts.bound[m])
+            if contact_particles.path[i] < contacts.bound[m, 0]:
+                least = min(least, contacts.bound[m, 0])
                 continue
             pose = poses.after[row + k]
             a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
@@ -258,8 +258,10 @@ def project_particles() -> Kernel:
                 (rate * rate, h * speed),
             )
             apart = slack(gap, contact_particles.radius[i], norm(sub(b, a)))
-            contacts.bound[m] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
-            least = min(least, contacts.bound[m])
+            # what it pushed in this substep is forgotten when the next one begins
+            kept = colliders.moves[k] or touches or contacts.normal_correction[m] > ZERO
+            contacts.bound[m, 0] = -ONE if kept else contact_particles.path[i] + apart
+            least = min(least, contacts.bound[m, 0])
             if not touches:
                 continue
             remember(
@@ -268,7 +270,7 @@ def project_particles() -> Kernel:
             correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
             apply_correction(contact_particles, particles, i, ONE, correction, silent, clock, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
-        items.bound[p] = least
+        items.bound[p, 0] = least
 
     return project_particle
 

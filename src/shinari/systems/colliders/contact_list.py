@@ -9,7 +9,7 @@ import numpy as np
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program, kernel
 from shinari.compute.scan import Offsets, Scan
-from shinari.maths.vec3 import ZERO
+from shinari.maths.vec3 import ONE, ZERO
 from shinari.systems.colliders.records import Colours, Contacts, Counts, Elements, Items, Marks
 
 # Room of the list beyond what it needs, as a part of it: where many particles lie against a wall it is long.
@@ -18,6 +18,7 @@ WORD = 64
 ONE_BIT = np.uint64(1)
 NO_BIT = np.uint64(0)
 THIRD = np.float32(1.0 / 3.0)
+FAR = np.float32(1e30)
 
 
 class ContactList:
@@ -152,7 +153,7 @@ def fill_lists(
         items.points[row] = elements.points[i]
     else:
         items.points[row] = i, i, i
-    items.first[row], items.end[row], items.bound[row] = m, end, np.float32(-1.0)
+    items.first[row], items.end[row], items.bound[row] = m, end, (-ONE, -ONE, -ONE)
     for w in range(words):
         rest, k = marks.word[i * words + w], w * WORD
         while rest != NO_BIT:
@@ -161,8 +162,9 @@ def fill_lists(
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
                 contacts.rolling_correction[m] = ZERO, ZERO, ZERO
                 contacts.normal[m], contacts.gap[m] = (ZERO, ZERO, ZERO), ZERO
-                contacts.weights[m], contacts.bound[m] = (THIRD, THIRD, THIRD), np.float32(-1.0)
+                contacts.weights[m], contacts.bound[m] = (THIRD, THIRD, THIRD), (-ONE, -ONE, -ONE)
                 contacts.impulse[m] = ZERO, ZERO, ZERO
+                contacts.plane[m] = ZERO, ZERO, ZERO, FAR
                 m += 1
             rest >>= ONE_BIT
             k += 1

@@ -22,7 +22,6 @@ from shinari.geometry.proximity import nearest_weights
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
-from shinari.model.contact_passes import was_moved
 from shinari.model.model import Model
 from shinari.model.particles import Clock, Particles
 from shinari.scene.contents import Contents
@@ -39,6 +38,16 @@ from shinari.systems.colliders.collide import (
     response,
     surface_of,
 )
+from shinari.systems.colliders.contact_list import FAR
+from shinari.systems.colliders.element_bounds import (
+    bound_with,
+    is_apart,
+    is_far,
+    leave,
+    planar_gaps,
+    takes_part,
+    unknown_plane,
+)
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
 LOOKS = 24
@@ -46,8 +55,7 @@ LOOKS = 24
 ROUNDS = 6
 # Tries where two planes that touch the solid meet, before the search goes halfway back.
 CUTS = 2
-HALF, THIRD = np.float32(0.5), np.float32(1.0 / 3.0)
-FAR = np.float32(1e30)
+HALF = np.float32(0.5)
 CLOSE, AT_VERTEX, SMALL = np.float32(5e-3), np.float32(0.995), np.float32(0.05)
 
 
@@ -155,7 +163,7 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
 
     Returns:
         Whether it may touch, whether the weights are those at the start, the best lower bound found of its gap [m] at
-        the end, and the weights.
+        the end, the weights, and the plane that touches the solid there, see `planar_gaps`.
     """
     a, b, c = ends
     best, trial = start, start
@@ -165,6 +173,7 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
     close = CLOSE * (radius + CLOSE * size)
     stretch, plane = size, (nothing, nothing, nothing)
     touches, looks, fresh, late, misses = True, 0, True, False, 0
+    support = unknown_plane(nothing)
     while looks < LOOKS:
         looks += 1
         x = blend(trial, a, b, c)
@@ -182,7 +191,7 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
         done = looks == LOOKS
         if fresh or value < gap:
             best, gap, fresh, misses = trial, value, False, 0
-            plane = touching
+            plane, support = touching, (n[0], n[1], n[2], dot(n, x) - value)
             done |= kind <= LAST_CONVEX and value - bound <= close
             trial = best if done else step_to(kind, s, x, value, n, stretch, a, b, c)
             stretch = stretch + stretch
@@ -204,7 +213,8 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
                 break
             a, b, c = begins
             trial, fresh, late, looks, stretch = best, True, True, 0, size
-    return touches and (late or gap - radius < largest_displacement), late, low, best
+    near = touches and (late or gap - radius < largest_displacement)
+    return near, late, low, best, support if kind <= LAST_CONVEX else unknown_plane(nothing)
 
 
 @once
@@ -224,48 +234,53 @@ def project_elements() -> Kernel:
         h = clock.substep_length[0]
         rate = ONE / h
         i, first = vertices(items.points[p]), clock.first[0] != 0
-        if not first and largest_of(contact_particles.path, i) < items.bound[p]:
+        if not takes_part(p, i, items, contact_particles, clock):
             return
-        if clock.local[0] != 0 and not some_moved(clock, contact_particles.moved_in, i):
-            return
-        row, least = np.int64(particles.origin_index[i[0]]) * len(colliders), FAR + ZERO * h
+        far = FAR + ZERO * h
+        row, least = np.int64(particles.origin_index[i[0]]) * len(colliders), (far, far, far)
+        radii = radii_of(contact_particles, i)
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
-            far = largest_of(contact_particles.path, i)
-            if is_mesh(colliders.kind[k]) or is_far(contacts, m, far, first):
+            if is_mesh(colliders.kind[k]) or is_far(contacts, m, contact_particles.path, i, first):
                 least = bound_with(least, m, contacts, colliders)
                 continue
             pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
-            law = combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k])
             for again in range(ROUNDS):
                 ends, begins = local_path(poses.before[row + k], pose, particles, i, h)
+                if is_apart(contacts, m, contacts.plane[m], ends, begins, radii):
+                    gaps = planar_gaps(contacts.plane[m], ends, radii)
+                    leave(contacts, m, contact_particles.path, i, gaps, again > 0 or moves)
+                    break
                 largest_displacement = (
                     longest_path(ends, begins) if moves else largest_of(contact_particles.displacement, i)
                 )
-                near, late, low, b = deepest(
+                near, late, low, b, plane = deepest(
                     distance_and_normal,
                     kind,
                     s,
                     (),
                     contacts.weights[m],
-                    least_of(contact_particles.radius, i),
+                    min(radii[0], min(radii[1], radii[2])),
                     largest_displacement,
                     again == 0,
                     ends,
                     begins,
                 )
-                contacts.bound[m] = -ONE if near or again > 0 or moves else far + low
-                share = vertex_weights(b, i)
-                w = inverse_mass_at(particles.x, i, share)
+                contacts.plane[m], contacts.bound[m] = plane, (-ONE, -ONE, -ONE)
+                gaps = planar_gaps(plane, ends, radii) if near else (low, low, low)
+                near = near and not is_apart(contacts, m, plane, ends, begins, radii)
                 if again == 0:
                     contacts.weights[m] = b
+                    leave(contacts, m, contact_particles.path, i, gaps, near or moves)
+                share = vertex_weights(b, i)
+                w = inverse_mass_at(particles.x, i, share)
                 if not near or w <= ZERO:
                     break
                 # what touches at a vertex is left to the vertex
                 touches = max(share[0], max(share[1], share[2])) <= AT_VERTEX
                 if touches:
                     contacts.weights[m] = b
-                    reach = blend_of(contact_particles.radius, i, share)
+                    reach = share[0] * radii[0] + share[1] * radii[1] + share[2] * radii[2]
                     touches, correction, silent, n, normal_correction, friction_correction, gap = respond_to_solid(
                         kind,
                         s,
@@ -274,7 +289,7 @@ def project_elements() -> Kernel:
                         blend(b, ends[0], ends[1], ends[2]),
                         reach,
                         w,
-                        law,
+                        combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k]),
                         contacts.normal_correction[m],
                         rotate_vector_back(pose, contacts.friction_correction[m]),
                         (rate * rate, h * speed),
@@ -294,31 +309,16 @@ def project_elements() -> Kernel:
 
 
 @steady
-def bound_with(least, m, contacts, colliders):
-    """The least of a bound and that of a contact; contacts with meshes are left to others."""
-    return least if is_mesh(colliders.kind[np.int64(contacts.solid[m])]) else min(least, contacts.bound[m])
-
-
-@steady
-def is_far(contacts, m, far, first):
-    """Whether an element cannot touch after it has gone so far; the first pass of a substep begins its contact."""
-    if first:
-        contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
-        # what comes out must not depend on when an element was listed or passed over
-        contacts.weights[m] = THIRD, THIRD, THIRD
-    return far < contacts.bound[m]
+def radii_of(contact_particles, i):
+    """Distances that the vertices of an element keep."""
+    radius = contact_particles.radius
+    return radius[i[0]], radius[i[1]], radius[i[2]]
 
 
 @steady
 def vertices(points):
     """Indices of the particles of an element."""
     return np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
-
-
-@steady
-def some_moved(clock, moved_in, i):
-    """Whether a contact moved one of three particles noticeably in this pass or the one before."""
-    return was_moved(clock, moved_in, i[0]) or was_moved(clock, moved_in, i[1]) or was_moved(clock, moved_in, i[2])
 
 
 @steady

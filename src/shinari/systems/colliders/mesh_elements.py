@@ -26,6 +26,7 @@ from shinari.shapes.kernels.all_distances import is_mesh, is_solid_mesh, mesh_di
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.collide import TWO, contact_change, place, previous_position, record, surface_of
 from shinari.systems.colliders.contact_list import ContactList
+from shinari.systems.colliders.element_bounds import some_moved
 from shinari.systems.colliders.elements import (
     AT_VERTEX,
     blend,
@@ -35,7 +36,6 @@ from shinari.systems.colliders.elements import (
     local_path,
     longest_path,
     move_vertices,
-    some_moved,
     vertex_weights,
     vertices,
 )

@@ -68,7 +68,7 @@ def project_mesh_particle(
         if clock.first[0] != 0:
             contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
             looks.known[m] = False
-        if contact_particles.path[i] < contacts.bound[m]:
+        if contact_particles.path[i] < contacts.bound[m, 0]:
             continue
         pose, radius = poses.after[row + k], contact_particles.radius[i]
         a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
@@ -101,7 +101,7 @@ def project_mesh_particle(
                 colliders.kind[k], colliders.size[k], fields, a, b, radius, w, law, old[0], old[1], limits
             )
         apart = slack(gap, radius, length)
-        contacts.bound[m] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
+        contacts.bound[m, 0] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
         if not touches:
             continue
         remember(contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap)

@@ -84,7 +84,7 @@ class Items(Record):
     points = Field(np.uint32, 3, doc="its particles")
     first = Field(np.int64, doc="its first contact")
     end = Field(np.int64, doc="end of its contacts")
-    bound = Field(real, unit="m", doc="least bound of its contacts with other colliders than meshes")
+    bound = Field(real, 3, unit="m", doc="least bounds of its contacts with other colliders than meshes")
 
 
 class Contacts(Record):
@@ -98,7 +98,8 @@ class Contacts(Record):
     normal = Field(real, 3, doc="world axes")
     gap = Field(real, unit="m", doc="gap at the start of the substep")
     weights = Field(real, 3, doc="weights of the point of the item that touches")
-    bound = Field(real, unit="m", doc="length of its path since the detection at which the item may touch again")
+    bound = Field(real, 3, unit="m", doc="lengths of the paths of its particles, see `path`, up to which it is apart")
+    plane = Field(real, 4, doc="of an element: plane that the collider lies behind, in its axes, see `planar_gaps`")
     impulse = Field(np.float64, 3, unit="N s", doc="sum over the step of the impulses on the item")
     carried = Field(np.bool_, doc="whether the contact is in the list that replaced this one")
 

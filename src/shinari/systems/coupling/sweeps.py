@@ -302,7 +302,7 @@ def search(meshes: bool) -> Shared:
         back: bool,
         ends: Corners,
         begins: Corners,
-    ) -> tuple[bool, bool, float, Vector]:
+    ) -> tuple[bool, bool, float, Vector, Four]:
         return deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins)
 
     return deepest_point
@@ -351,7 +351,7 @@ def project_elements(meshes: bool) -> Kernel:
                 begins = triangle_in_piece(body_shapes, k, fixed, frames.q0[b], starts)
                 # what comes out must not depend on when an element was listed or passed over
                 kept = contacts.weights[m] if contacts.multiplier[m] > ZERO else (THIRD, THIRD, THIRD)
-                near, late, low, weights = deepest_point(
+                near, late, low, weights, _ = deepest_point(
                     body_shapes.kind[k],
                     body_shapes.size[k],
                     fields,
