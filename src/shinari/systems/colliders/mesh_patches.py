@@ -66,7 +66,12 @@ class Pairs(Record):
     inside = Field(np.bool_, doc="whether the point of the element was inside a solid when the substep began")
     weights = Field(real, 3, doc="weights of the point of the element that touches")
     point = Field(real, 3, unit="m", doc="point of the mesh that it touches, in the axes of the mesh")
-    normal = Field(real, 3, doc="in these axes; 0 where it is not known")
+    plane = Field(
+        real,
+        4,
+        doc="normal in these axes, towards the element, 0 where that is behind the feature; and its "
+        "largest product with a point of the feature [m]",
+    )
     normal_correction = Field(real, unit="m", doc="displacement along the normal so far in this substep")
     friction_correction = Field(real, 3, unit="m", doc="displacement by friction so far, axes of the mesh")
 
