@@ -41,7 +41,6 @@ from shinari.systems.colliders.elements import (
 )
 from shinari.systems.colliders.mesh_features import MeshFeatures
 from shinari.systems.colliders.mesh_patches import (
-    TRIANGLE,
     WATCHED,
     PairCounts,
     Pairs,
@@ -50,8 +49,10 @@ from shinari.systems.colliders.mesh_patches import (
     ask_for_room,
     fill_patch,
     forget_patch,
+    is_beyond,
     nearest,
     own_sides,
+    plane_of,
     reserve,
     start_patch,
 )
@@ -188,12 +189,15 @@ def take_pairs(m, paths, radius, solid, mesh, patches, pairs, fields, features):
     for r in range(first, first + patches.count[m]):
         if pairs.distance[r] - gone > watched:
             continue
-        f, slot = np.int64(pairs.feature[r]), np.int64(pairs.slot[r])
+        f, slot, plane = np.int64(pairs.feature[r]), np.int64(pairs.slot[r]), pairs.plane[r]
+        if is_beyond(plane, slot, ends, watched):
+            continue
         w, y, gap = nearest(slot, features.origin[f], features.along[f], ends)
         distance = norm(gap)
-        if distance > watched:
-            continue
         n = scale(gap, reciprocal(distance))
+        if distance > watched:
+            pairs.plane[r] = plane_of(features, f, n)
+            continue
         start = blend(w, begins[0], begins[1], begins[2])
         begin, inside = dot(n, sub(start, y)), False
         if solid and begin >= ZERO and dot(n, features.out[f]) < ZERO and distance < radius:
@@ -204,7 +208,7 @@ def take_pairs(m, paths, radius, solid, mesh, patches, pairs, fields, features):
         # the active ones come first
         other, found = first + active, pairs.distance[r]
         pairs.feature[r], pairs.slot[r] = pairs.feature[other], pairs.slot[other]
-        pairs.distance[r] = pairs.distance[other]
+        pairs.distance[r], pairs.plane[r] = pairs.distance[other], pairs.plane[other]
         pairs.feature[other], pairs.slot[other], pairs.distance[other] = f, slot, found
         pairs.inside[other] = inside
         pairs.weights[other], pairs.point[other] = w, y
@@ -330,22 +334,6 @@ def corners_in(pose, particles, i):
     """Vertices of an element now, in the axes of a collider."""
     x = particles.x
     return to_local(pose, place(x, i[0])), to_local(pose, place(x, i[1])), to_local(pose, place(x, i[2]))
-
-
-@steady
-def plane_of(features, f, n):
-    """Plane along n that touches a feature from above: n, and its largest product with a point of the feature."""
-    return n[0], n[1], n[2], dot(n, features.origin[f]) + max(dot(n, features.along[f]), ZERO)
-
-
-@steady
-def is_beyond(plane, slot, points, reach):
-    """Whether an element, or an edge of it, is all farther than a distance above a plane that touches a feature."""
-    n = plane[0], plane[1], plane[2]
-    a, b, c = dot(n, points[0]), dot(n, points[1]), dot(n, points[2])
-    p, q = (a if slot == 0 else (b if slot == 1 else c)), (b if slot == 0 else (c if slot == 1 else a))
-    lowest = min(a, min(b, c)) if slot == TRIANGLE else min(p, q)
-    return lowest - plane[3] >= reach
 
 
 @steady
