@@ -49,8 +49,10 @@ from shinari.systems.colliders.mesh_patches import (
     ask_for_room,
     fill_patch,
     forget_patch,
+    is_beyond,
     nearest,
     own_sides,
+    plane_of,
     reserve,
     start_patch,
 )
@@ -187,12 +189,15 @@ def take_pairs(m, paths, radius, solid, mesh, patches, pairs, fields, features):
     for r in range(first, first + patches.count[m]):
         if pairs.distance[r] - gone > watched:
             continue
-        f, slot = np.int64(pairs.feature[r]), np.int64(pairs.slot[r])
+        f, slot, plane = np.int64(pairs.feature[r]), np.int64(pairs.slot[r]), pairs.plane[r]
+        if is_beyond(plane, slot, ends, watched):
+            continue
         w, y, gap = nearest(slot, features.origin[f], features.along[f], ends)
         distance = norm(gap)
-        if distance > watched:
-            continue
         n = scale(gap, reciprocal(distance))
+        if distance > watched:
+            pairs.plane[r] = plane_of(features, f, n)
+            continue
         start = blend(w, begins[0], begins[1], begins[2])
         begin, inside = dot(n, sub(start, y)), False
         if solid and begin >= ZERO and dot(n, features.out[f]) < ZERO and distance < radius:
@@ -203,11 +208,13 @@ def take_pairs(m, paths, radius, solid, mesh, patches, pairs, fields, features):
         # the active ones come first
         other, found = first + active, pairs.distance[r]
         pairs.feature[r], pairs.slot[r] = pairs.feature[other], pairs.slot[other]
-        pairs.distance[r] = pairs.distance[other]
+        pairs.distance[r], pairs.plane[r] = pairs.distance[other], pairs.plane[other]
         pairs.feature[other], pairs.slot[other], pairs.distance[other] = f, slot, found
         pairs.inside[other] = inside
         pairs.weights[other], pairs.point[other] = w, y
-        pairs.normal[other] = scale(n, np.float32(side))
+        # what is in front, but outside of the cone, is no contact until it comes near along another direction
+        front = dot(n, features.out[f]) >= ZERO if solid else begin >= ZERO
+        pairs.plane[other] = plane_of(features, f, n if side == 0 and front else scale(n, np.float32(side)))
         pairs.normal_correction[other], pairs.friction_correction[other] = ZERO, (ZERO, ZERO, ZERO)
         active += 1
     patches.active[m] = active
@@ -273,21 +280,23 @@ def project_pairs(
         k = np.int64(contacts.solid[m])
         at = np.int64(particles.origin_index[i[0]]) * len(colliders) + k
         before, pose = poses.before[at], poses.after[at]
+        farthest, corners = largest_of(contact_particles.radius, i) + patches.half[m], corners_in(pose, particles, i)
         for r in range(patches.first[m], patches.first[m] + patches.active[m]):
-            weights, y, n = pairs.weights[r], pairs.point[r], pairs.normal[r]
+            plane, slot, old = pairs.plane[r], np.int64(pairs.slot[r]), pairs.normal_correction[r]
+            if old <= ZERO and is_beyond(plane, slot, corners, farthest):
+                continue
+            weights, y, n = pairs.weights[r], pairs.point[r], (plane[0], plane[1], plane[2])
             x = blend(weights, place(particles.x, i[0]), place(particles.x, i[1]), place(particles.x, i[2]))
-            end, old = to_local(pose, x), pairs.normal_correction[r]
+            end, fast, f = to_local(pose, x), patches.fast[m], np.int64(pairs.feature[r])
             gap, reach = sub(end, y), blend_of(contact_particles.radius, i, weights) + patches.half[m]
             height = dot(n, gap)
-            if height >= reach and old <= ZERO and not patches.fast[m]:
+            if height >= reach and old <= ZERO and not fast:
                 continue
-            if patches.fast[m] or norm(sub(gap, scale(n, height))) > SLID * reach:
+            if fast or norm(sub(gap, scale(n, height))) > SLID * reach:
                 # it has slid since these were the nearest points
                 ends, begins = local_path(before, pose, particles, i, h)
                 solid, inside = is_solid_mesh(colliders.kind[k]), pairs.inside[r]
-                weights, y, n, height = touching(
-                    np.int64(pairs.feature[r]), np.int64(pairs.slot[r]), solid, inside, (ends, begins), features
-                )
+                weights, y, n, height = touching(f, slot, solid, inside, (ends, begins), features)
                 if n[0] == ZERO and n[1] == ZERO and n[2] == ZERO:
                     continue
                 end, reach = blend(weights, ends[0], ends[1], ends[2]), \
@@ -312,11 +321,19 @@ def project_pairs(
                 (rate * rate, h * speed),
             )  # fmt: skip
             pairs.normal_correction[r], pairs.friction_correction[r] = normal_correction, friction_correction
-            pairs.weights[r], pairs.point[r], pairs.normal[r] = weights, y, n
+            pairs.weights[r], pairs.point[r], pairs.plane[r] = weights, y, plane_of(features, f, n)
             correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
             move_vertices(contact_particles, particles, i, share, w, correction, silent, clock, rate)
+            corners = corners_in(pose, particles, i)
             add_to_mean(contacts, m, max(normal_correction - old, ZERO), weights, rotate_vector(pose, n), first - reach)
+
+
+@steady
+def corners_in(pose, particles, i):
+    """Vertices of an element now, in the axes of a collider."""
+    x = particles.x
+    return to_local(pose, place(x, i[0])), to_local(pose, place(x, i[1])), to_local(pose, place(x, i[2]))
 
 
 @steady

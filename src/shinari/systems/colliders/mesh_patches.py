@@ -14,7 +14,7 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.geometry.proximity import segment_weights, triangle_weights
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.contact_list import THIRD
 from shinari.systems.colliders.elements import blend, largest_of, longest_path, vertices
@@ -66,7 +66,12 @@ class Pairs(Record):
     inside = Field(np.bool_, doc="whether the point of the element was inside a solid when the substep began")
     weights = Field(real, 3, doc="weights of the point of the element that touches")
     point = Field(real, 3, unit="m", doc="point of the mesh that it touches, in the axes of the mesh")
-    normal = Field(real, 3, doc="in these axes; 0 where it is not known")
+    plane = Field(
+        real,
+        4,
+        doc="normal in these axes, towards the element, 0 where that is behind the feature; and its "
+        "largest product with a point of the feature [m]",
+    )
     normal_correction = Field(real, unit="m", doc="displacement along the normal so far in this substep")
     friction_correction = Field(real, 3, unit="m", doc="displacement by friction so far, axes of the mesh")
 
@@ -240,6 +245,22 @@ def nearest(slot, o, u, points):
     return w, add(o, along), sub(add(p, scale(sub(q, p), s)), along)
 
 
+@steady
+def plane_of(features, f, n):
+    """Plane along n that touches a feature from above: n, and its largest product with a point of the feature."""
+    return n[0], n[1], n[2], dot(n, features.origin[f]) + max(dot(n, features.along[f]), ZERO)
+
+
+@steady
+def is_beyond(plane, slot, points, reach):
+    """Whether an element, or an edge of it, is all farther than a distance above a plane that touches a feature."""
+    n = plane[0], plane[1], plane[2]
+    a, b, c = dot(n, points[0]), dot(n, points[1]), dot(n, points[2])
+    p, q = (a if slot == 0 else (b if slot == 1 else c)), (b if slot == 0 else (c if slot == 1 else a))
+    lowest = min(a, min(b, c)) if slot == TRIANGLE else min(p, q)
+    return lowest - plane[3] >= reach
+
+
 @kernel(fastmath=STEADY)
 def fill_patch(
     m, patches: Patches, pairs: Pairs, contacts: Contacts, sides: Sides, colliders: Colliders, fields: MeshFields,
@@ -268,9 +289,11 @@ def fill_patch(
                     whole = is_vertex(u)
                     for slot in range(TRIANGLE if whole else 0, TRIANGLE + 1 if whole else TRIANGLE):
                         if slot == TRIANGLE or (own >> slot) & 1 == 1:
-                            distance = norm(nearest(slot, o, u, points)[2])
+                            gap = nearest(slot, o, u, points)[2]
+                            distance = norm(gap)
                             if distance <= far:
                                 pairs.feature[at], pairs.slot[at], pairs.distance[at] = f, slot, distance
+                                pairs.plane[at] = plane_of(features, f, scale(gap, reciprocal(distance)))
                                 at += 1
         node = following
     patches.count[m] = at - patches.first[m]

@@ -56,6 +56,7 @@ class ColliderContacts(System):
         colliders: The colliders.
         fields: Distance fields of the meshes among them.
         pose_table: Their poses at both ends of the substep.
+        contact_particles: Particles as the contacts see them.
         particle_list: Contacts of particles.
         element_list: Contacts of triangles and segments, or None.
         looks: The last looks of particles at meshes.
@@ -93,10 +94,10 @@ class ColliderContacts(System):
         self.pose_table = Poses.zeros(len(model.origins) * len(colliders), precision)
         self._motion = Motion.zeros((settings.substeps + 1) * len(colliders))
         _write(self._motion.pose.reshape(-1, len(colliders), 12), *_given_poses(colliders))
-        self._contact_particles = ContactParticles.zeros(count, precision)
+        self.contact_particles = ContactParticles.zeros(count, precision)
         self._search, self._sums = Search.zeros(1, precision), Sums.zeros(-(-count // CHUNK))
         self._bounces = max(float(self.colliders.surface[:, 2].max()), float(model.surfaces[:, 2].max(initial=0.0))) > 0
-        self._contact_particles.bind(
+        self.contact_particles.bind(
             radius=model.radii,
             object_index=model.owners,
             moved_in=bound.moved_in,
@@ -188,14 +189,14 @@ class ColliderContacts(System):
             records = self.pose_table, self._motion, self.colliders, self._origins, self._clock
             p.launch(advance_poses, *records, count=len(self.pose_table))
         if self._bounces:
-            p.launch(store_velocity, self._contact_particles, self._particles, count=len(self._particles), grain=4096)
+            p.launch(store_velocity, self.contact_particles, self._particles, count=len(self._particles), grain=4096)
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Keep all free particles and elements out of all colliders; `first` in the first iteration of a substep."""
         settings = self._settings
         h, speed = settings.substep, settings.depenetration_speed if first else 0.0
         self.record_lists(p)
-        solids, moving = self._solids, (self._particles, self._contact_particles)
+        solids, moving = self._solids, (self._particles, self.contact_particles)
         if self.mesh_elements is not None:
             if first:
                 p.copy(1, (self._search.refresh, 0))
@@ -210,7 +211,7 @@ class ColliderContacts(System):
 
     def record_lists(self, p: Program) -> None:
         """List the colliders near particles and elements anew where a particle has left its margin."""
-        h, count, moving = self._settings.substep, len(self._particles), (self._contact_particles, self._particles)
+        h, count, moving = self._settings.substep, len(self._particles), (self.contact_particles, self._particles)
         p.launch(check_margin, *moving, self._search, h, count=count, grain=2048)
         if len(self._movers):
             p.launch(check_moving, *moving, self.colliders, self.pose_table, self._search, h, count=count, grain=MANY)
@@ -224,7 +225,7 @@ class ColliderContacts(System):
         p.launch(look_ahead, self.pose_table, self._motion, self.colliders, self._origins, count=len(self.pose_table))
         p.launch(sum_squares, self._sums, self._particles, count=len(self._sums), grain=8)
         p.serial(begin_search, self._search, self._sums, self._particles, self._weight * dt)
-        solids = self._contact_particles, self._particles, self.colliders, self.pose_table, self._ignored
+        solids = self.contact_particles, self._particles, self.colliders, self.pose_table, self._ignored
         p.launch(mark_particle, self.particle_list.marks, *solids, self._search, h, dt, count=count)
         if self.element_list is not None:
             elements = self.element_list.elements
@@ -252,7 +253,7 @@ class ColliderContacts(System):
                 self.colliders,
                 self.pose_table,
                 self._particles,
-                self._contact_particles,
+                self.contact_particles,
             )
             p.launch(bounce, *arguments, *gravity, self._settings.substep, colours=each.colours.start, grain=FEW)
 

@@ -150,6 +150,7 @@ def number_balls(b, balls: SortedBalls, claims: Claims, members: Members, order:
         particles.origin_index[i],
     )
     balls.margin[b], balls.origin[b], balls.factor[b] = margin, (x[0], x[1], x[2]), np.float32(1.0)
+    balls.at[b, 0], balls.at[b, 1], balls.at[b, 2], balls.path[b] = x[0], x[1], x[2], ZERO
     if control.resume[0] == 0:
         balls.origin[b] = add((x[0], x[1], x[2]), path)
     claims.free[b] = members.free[m]
@@ -220,7 +221,7 @@ def take_row(
     none = zero, zero, zero
     row_balls.points[at] = i, j
     rows.law[at] = law_between(balls.object_index[i], balls.object_index[j], objects)
-    rows.keep[at], rows.silent[at], rows.impulse[at] = keep, INFINITY, none
+    rows.keep[at], rows.silent[at], rows.impulse[at], rows.bound[at] = keep, INFINITY, none, -ONE
     found, sign = (
         recall(np.int64(i), np.int64(j), balls, warm_start, ranges) if control.warm_start[0] > 0 else (-1, ONE)
     )
@@ -253,6 +254,7 @@ def end_detection(_, control: Control, offsets: Offsets):
     control.rows_read[0] = control.rows[0] + WIDTH
     control.detections[0] += 1
     control.found[0] = 1
+    control.gathered_at[0] = 0.0, 0.0, 0.0
 
 
 class Detection:

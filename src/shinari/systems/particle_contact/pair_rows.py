@@ -26,7 +26,7 @@ from shinari.collision.law import friction, normal_response, rebound, recovery, 
 from shinari.compute import convert, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.particle_contact.records import (
     CHUNK,
@@ -90,6 +90,14 @@ def contact_plane(a, b, moved, keep):
     if same and not outside:
         return here, keep - np.sqrt(bb), before
     return entry, keep - dot(entry, b), before
+
+
+@function(fastmath=STEADY)
+def clearance(a, b, moved):
+    """Least distance of two balls on the path from a to b, see `contact_plane`."""
+    aa, bb, ab, length = dot(a, a), dot(b, b), dot(a, moved), dot(moved, moved)
+    nearest = aa - ab * ab * reciprocal(length)
+    return np.sqrt(max(nearest if ab < ZERO and ab + length > ZERO else min(aa, bb), ZERO))
 
 
 @function(fastmath=STEADY)
@@ -163,9 +171,13 @@ def sweep_pairs(
     begin, end = rows_of_block(k, starts, batches, current)
     for r in range(begin, end):
         i, j = row_balls.points[r]
+        gone = balls.path[i] + balls.path[j]
+        if gone < rows.bound[r]:
+            continue
         one, other = balls.at[i], balls.at[j]
         b, moved = between(one, other, i, j, balls, shifts)
         n, depth, before = contact_plane(sub(b, moved), b, moved, rows.keep[r])
+        rows.bound[r] = gone + clearance(sub(b, moved), b, moved) - rows.keep[r]
         if depth > ZERO:
             w0, w1 = one[3], other[3]
             quiet, old, law = min(before, rows.silent[r]), rows.push[r], rows.law[r]
@@ -174,6 +186,9 @@ def sweep_pairs(
             by, inverse = add(loud, scale(n, out)), ONE / (w0 + w1)
             balls.at[i] = move(one, w0 * inverse, by, loud)
             balls.at[j] = move(other, -w1 * inverse, by, loud)
+            balls.path[i] += w0 * inverse * norm(by)
+            balls.path[j] += w1 * inverse * norm(by)
+            rows.bound[r] = -ONE
             rows.silent[r], rows.push[r], rows.normal[r] = quiet, old + change, n
             rows.impulse[r] = add(rows.impulse[r], scale(loud, inverse * rate))
 
@@ -228,9 +243,11 @@ def rounded(value, like):
 def gather(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks, h: real, spare: real):
     """Bring particles to a chunk of balls, and whether one has left its margin."""
     drift, gone = rounded(control.moved[0], h), False
+    common = sub(drift, rounded(control.gathered_at[0], h))
     for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
         i = balls.particle[b]
-        x, p, v = particles.x[i], particles.predicted[i], particles.v[i]
+        x, p, v, was = particles.x[i], particles.predicted[i], particles.v[i], balls.at[b]
+        balls.path[b] += norm(sub((x[0] - was[0], x[1] - was[1], x[2] - was[2]), common))
         moved = x[0] - p[0] + h * v[0], x[1] - p[1] + h * v[1], x[2] - p[2] + h * v[2]
         balls.at[b] = x[0], x[1], x[2], x[3] * balls.factor[b], moved[0], moved[1], moved[2], ZERO
         balls.displacement[b] = moved

@@ -60,6 +60,7 @@ class SortedBalls(Record):
     object_index = Field(np.uint16, doc="object")
     origin_index = Field(np.uint16)
     margin = Field(real, unit="m")
+    path = Field(real, unit="m", doc="length of its path beside the mean motion since the detection; not of grains")
     origin = Field(real, 3, unit="m", doc="position at the detection, of fast ones after their path")
     factor = Field(real, doc="on the inverse mass, where masses are scaled by height")
 
@@ -82,6 +83,7 @@ class Rows(Record):
     keep = Field(real, unit="m", doc="distance that it keeps")
     law = Field(real, 3, doc="friction, static friction and compliance [m/N] of both surfaces together")
     silent = Field(real, unit="m", doc="what overlapped when the step began; infinite before it touches; not of grains")
+    bound = Field(real, unit="m", doc="sum of the paths of both up to which they are apart; not of grains")
     push = Field(real, unit="kg m", doc="multiplier: of the substep; of grains also the first guess of the next one")
     friction_multiplier = Field(real, 3, unit="kg m", doc="friction on the first ball; of grains only")
     impulse = Field(real, 3, unit="N s", doc="on the first ball, summed over the step")
@@ -164,6 +166,7 @@ class Control(Record):
     mean = Field(np.float64, 3, unit="m/s", doc="mean velocity of the members")
     drift = Field(np.float64, 3, unit="m", doc="displacement by the mean motion, from the detection to this substep")
     moved = Field(np.float64, 3, unit="m", doc="the same with this substep")
+    gathered_at = Field(np.float64, 3, unit="m", doc="the same when particles were last brought to the balls")
     fast_margin = Field(np.float64, unit="m", doc="balls with larger margins are fast")
     ahead = Field(np.float64, unit="s", doc="time that margins look ahead")
     least = Field(np.float64, unit="m", doc="margin for the motion of the others")

@@ -127,7 +127,7 @@ def conclude_gather(_, control: Control, chunks: Chunks):
     gone = False
     for c in range(len(chunks)):
         gone = gone or chunks.flag[c] != 0
-    control.search[0] = gone
+    control.search[0], control.gathered_at[0] = gone, control.moved[0]
 
 
 @kernel

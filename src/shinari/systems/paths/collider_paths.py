@@ -37,9 +37,9 @@ from shinari.systems.colliders.elements import (
     vertices,
 )
 from shinari.systems.colliders.mesh_features import MeshFeatures
-from shinari.systems.colliders.mesh_particles import Looks
+from shinari.systems.colliders.mesh_particles import STILL, Looks
 from shinari.systems.colliders.mesh_patches import Pairs, Patches, distance_of_patch, is_far, reach_of_patch
-from shinari.systems.colliders.records import Colliders, Contacts, Elements, Items, Poses
+from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Elements, Items, Poses
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.paths.impact import FARTHER, KEPT, NEARER, NEARLY, STEPS, along, impact_time, least_distance
@@ -101,10 +101,11 @@ class ColliderPaths:
         with p.when((self._gate.open, 0)):
             p.launch(forget_times, self._paths, count=(count.contacts, 0))
             if colliders.mesh_elements is not None:
-                looks = colliders.particle_list.starts, colliders.particle_list.contacts, colliders.looks
+                near = colliders.particle_list.starts, colliders.particle_list.contacts, colliders.looks
+                moving = colliders.contact_particles, self._particles
                 p.launch(
-                    take_looks, self._paths, each.contacts, each.elements, *looks, colliders.colliders, c.poses,
-                    self._particles, count=(count.contacts, 0), grain=256
+                    take_looks, self._paths, each.contacts, each.elements, *near, colliders.colliders, c.poses,
+                    *moving, count=(count.contacts, 0), grain=256
                 )  # fmt: skip
                 p.launch(
                     find_safe, self._paths, each.contacts, each.elements, colliders.colliders, c.poses,
@@ -184,26 +185,35 @@ def forget_times(m, paths: ItemPaths):
 @kernel(fastmath=STEADY)
 def take_looks(
     m, paths: ItemPaths, contacts: Contacts, elements: Elements, starts: Offsets, near: Contacts, looks: Looks,
-    colliders: Colliders, poses: Poses, particles: Particles
+    colliders: Colliders, poses: Poses, contact_particles: ContactParticles, particles: Particles
 ):  # fmt: skip
-    """Take the distance of the vertices of an element from a mesh from what its particles saw in the last pass."""
+    """Take the distance of the vertices of an element from a mesh from what its particles know of it."""
     paths.free[m] = -ONE
     k, i = np.int64(contacts.solid[m]), vertices(elements.points[contacts.item[m]])
     if not is_mesh(colliders.kind[k]):
         return
     after = poses.after[np.int64(particles.origin_index[i[0]]) * len(colliders) + k]
-    free = seen_distance(i[0], k, starts, near, looks, to_local(after, place(particles.x, i[0])))
-    free = min(free, seen_distance(i[1], k, starts, near, looks, to_local(after, place(particles.x, i[1]))))
-    paths.free[m] = min(free, seen_distance(i[2], k, starts, near, looks, to_local(after, place(particles.x, i[2]))))
+    free = known_distance(i[0], k, starts, near, looks, contact_particles, place(particles.x, i[0]), after)
+    free = min(free, known_distance(i[1], k, starts, near, looks, contact_particles, place(particles.x, i[1]), after))
+    free = min(free, known_distance(i[2], k, starts, near, looks, contact_particles, place(particles.x, i[2]), after))
+    paths.free[m] = free
 
 
 @steady
-def seen_distance(i, k, starts, near, looks, q):
-    """A lower bound of the distance of particle i, which is at q, from mesh k; -1 where it has not looked."""
-    least = ZERO * q[0] - ONE
+def known_distance(i, k, starts, near, looks, contact_particles, x, after):
+    """A lower bound of the distance of particle i, which is at x, from mesh k; -1 where none is known.
+
+    It follows from what the particle saw in the last pass, or from how far it may go until it looks again.
+    """
+    least = ZERO * x[0] - ONE
     for n in range(starts.start[i], starts.start[i + 1]):
         if near.solid[n] == k and looks.known[n]:
-            least = looks.distance[n] - norm(sub(q, looks.at[n]))
+            least = looks.distance[n] - norm(sub(to_local(after, x), looks.at[n]))
+        elif near.solid[n] == k:
+            gone = contact_particles.path[i] + norm(sub(x, contact_particles.last_position[i]))
+            # that may follow from a look a little way off
+            near_by = (ONE - STILL - STILL) * contact_particles.radius[i]
+            least = near_by + near.bound[n, 0] - gone if near.bound[n, 0] >= gone else least
     return least
 
 
@@ -228,8 +238,10 @@ def find_safe(
         paths.time[m] = 1.0
         return
     mesh, kept, time = np.int64(colliders.size[k, 0]), KEPT * radius, ZERO * radius
+    last = paths.free[m]
+    last = min(last, distance_of_patch(m, ends, patches, pairs, features, radius)) if last > kept else last
     # the whole path is within its length of its end
-    if paths.free[m] - kept >= length and distance_of_patch(m, ends, patches, pairs, features, radius) - kept >= length:
+    if last - kept >= length:
         paths.time[m] = 1.0
         return
     safe, least, stop, ended = ZERO * radius, kept, ZERO * radius - ONE, False
@@ -245,14 +257,15 @@ def find_safe(
         free = min(free, mesh_distance(points[2], mesh, fields)[0])
         if free > ZERO:
             free = min(free, distance_of_patch(m, points, patches, pairs, features, radius))
-        if free - kept >= rest * length:
+        least = min(kept, NEARLY * free) if stop < ZERO else least
+        # what is left is near this point or near its end
+        if free - least + max(last - least, ZERO) >= rest * length and free > ZERO:
             paths.time[m] = 1.0
             return
         ended = ended or free >= reach_of_patch(m, points, patches, radius)
         if stop < ZERO:
             if free <= ZERO:
                 return
-            least = min(kept, NEARLY * free)
             stop = NEARER * (free - least)
         elif free - least < stop:
             break
