@@ -262,7 +262,12 @@ def order_component(
         nodes.degree[first + i] = count_bits(word, start + i * width, width) if wanted else 0
         if wanted:
             turn_bit(levels, nodes.degree[first + i], i)
-    k, cost = 0, 0.0
+    # each edge is a block at least, and the cost is least where all columns have as many
+    edges = 0.0
+    for i in range(n):
+        edges += 0.5 * nodes.degree[first + i]
+    least = n + 1.5 * edges + 0.5 * edges * edges / n
+    k, cost = 0, least if least > cost_limit * n else 0.0
     while wanted and k < n and cost <= cost_limit * n:
         best = node_of_least_degree(levels, width, nodes.degree, first, n)
         count = nodes.degree[first + best]
