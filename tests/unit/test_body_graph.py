@@ -213,6 +213,27 @@ def test_a_component_is_factored_again_when_the_matrix_is_another():
     system.check()
 
 
+def test_elements_of_a_costly_component_have_blocks_once_it_gets_an_order():
+    # seven neighbours of all are too costly while they move; with a chain beside them the mean cost is low enough
+    system = System(1, "auto")
+    bodies = np.flatnonzero(system.free)
+    system.solver_frames.swept[...], system.solver_frames.start_v[...] = True, 10.0 * SLOW
+    clique, chain = bodies[:7], bodies[7:32]
+    pairs = [(a, b) for a in clique for b in clique if a < b]
+    links = list(zip(chain[:-1], chain[1:], strict=True))
+    for elements, ordered in (
+        (pairs[1:] + links, [0, 1]),
+        (pairs + links, [0, 1]),
+        ([*pairs, *links, (clique[-1], chain[0])], [1]),
+    ):
+        system.set_elements(np.array(elements))
+        system.arrange.run()
+        count = system.counts.components[0]
+        assert system.graph.components.ordered[:count].tolist() == ordered
+        assert (system.elements.component >= 0).all()
+    assert (system.elements.nodes[:, 2] >= 0).all()
+
+
 def test_a_component_that_costs_too_much_is_left_to_sweeps():
     everybody = np.array([(i, j) for i in range(1, 30) for j in range(i)])
     for solver, ordered in (("auto", 1), ("direct", 1), ("sweeps", 0)):
