@@ -1,5 +1,7 @@
 """The graph of elements and the direct solver against a dense solution, with loops, fill-in and a graph that grows."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -220,7 +222,7 @@ def test_elements_of_a_costly_component_have_blocks_once_it_gets_an_order():
     system.solver_frames.swept[...], system.solver_frames.start_v[...] = True, 10.0 * SLOW
     clique, chain = bodies[:7], bodies[7:32]
     pairs = [(a, b) for a in clique for b in clique if a < b]
-    links = list(zip(chain[:-1], chain[1:], strict=True))
+    links = list(itertools.pairwise(chain))
     for elements, ordered in (
         (pairs[1:] + links, [0, 1]),
         (pairs + links, [0, 1]),
