@@ -1,5 +1,7 @@
 """The graph of elements and the direct solver against a dense solution, with loops, fill-in and a graph that grows."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -212,6 +214,27 @@ def test_a_component_is_factored_again_when_the_matrix_is_another():
     part = system.graph.components
     assert (part.factorings[0], part.failures[0]) == (2, 1)
     system.check()
+
+
+def test_elements_of_a_costly_component_have_blocks_once_it_gets_an_order():
+    # seven neighbours of all are too costly while they move; with a chain beside them the mean cost is low enough
+    system = System(1, "auto")
+    bodies = np.flatnonzero(system.free)
+    system.solver_frames.swept[...], system.solver_frames.start_v[...] = True, 10.0 * SLOW
+    clique, chain = bodies[:7], bodies[7:32]
+    pairs = [(a, b) for a in clique for b in clique if a < b]
+    links = list(itertools.pairwise(chain))
+    for elements, ordered in (
+        (pairs[1:] + links, [0, 1]),
+        (pairs + links, [0, 1]),
+        ([*pairs, *links, (clique[-1], chain[0])], [1]),
+    ):
+        system.set_elements(np.array(elements))
+        system.arrange.run()
+        count = system.counts.components[0]
+        assert system.graph.components.ordered[:count].tolist() == ordered
+        assert (system.elements.component >= 0).all()
+    assert (system.elements.nodes[:, 2] >= 0).all()
 
 
 def test_a_component_that_costs_too_much_is_left_to_sweeps():

@@ -68,6 +68,9 @@ class Turns(Record):
     """Rotations of the frames in a substep."""
 
     turn = Field(np.float64, unit="rad")
+    x = Field(np.float64, 3, unit="m", doc="origin at which paths were looked at last")
+    q = Field(np.float64, 4, doc="quaternion at which paths were looked at last")
+    changed = Field(np.bool_, doc="whether it has been moved since, or paths were not looked at in the substep")
 
 
 class RigidGate(Record):
@@ -104,7 +107,7 @@ class RigidPaths:
         c, arrays, count = self._certificate, self._shapes.arrays, (self._detection.pairs, 0)
         moving = (c.frames,)
         p.copy(0, (self._gate.open, 0))
-        p.launch(measure_turn, self._turns, c.frames, count=len(self._turns))
+        p.launch(measure_turn, self._turns, c.frames, c.state, count=len(self._turns))
         records = self._paths, self._pairs, arrays, self._thickness, c.frames, self._turns, self._gate
         p.launch(screen_pair, *records, count=count)
         shapes = self._shapes.shapes
@@ -160,9 +163,12 @@ def turn_of(frames, f):
 
 
 @kernel(fastmath=STEADY)
-def measure_turn(f, turns: Turns, frames: Frames):
-    """Write the rotation of a frame in the substep."""
-    turns.turn[f] = turn_of(frames, f)
+def measure_turn(f, turns: Turns, frames: Frames, state: PathState):
+    """Write the rotation of a frame in the substep, and whether its path is another than when it was looked at."""
+    changed = state.turn[0] == 0 or turns.x[f] != frames.x[f] or turns.q[f] != frames.q[f]
+    turns.changed[f] = changed
+    if changed:
+        turns.turn[f], turns.x[f], turns.q[f] = turn_of(frames, f), frames.x[f], frames.q[f]
 
 
 @kernel(fastmath=STEADY)
@@ -170,10 +176,16 @@ def screen_pair(
     p, paths: RigidPairs, pairs: Pairs, collision_shapes: CollisionShapeArrays, thickness: Thickness, frames: Frames,
     turns: Turns, gate: RigidGate
 ):  # fmt: skip
-    """Mark a pair whose displacements may bring it too deep. All that are marked write the same flag."""
+    """Mark a pair whose displacements may bring it too deep. All that are marked write the same flag.
+
+    One that is safe stays so while neither of its frames is moved.
+    """
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
-    paths.time[p], paths.near[p] = 1.0, False
+    paths.near[p] = False
+    if not (turns.changed[f] or turns.changed[e]) and paths.time[p] == ONE:
+        return
+    paths.time[p] = 1.0
     allowed = DEPTH * min(thickness.least[a], thickness.least[b])
     if not (frames.active[f] or frames.active[e]) or not (allowed < np.inf):
         return

@@ -73,6 +73,7 @@ class Components(Record):
     figure = Field(np.int64, doc="whether it has contact points and its joints are trees")
     softness = Field(np.float64, doc="part of the stiffness of its points: UNLOADED as it begins to rest, else 1")
     trial = Field(np.int64, doc="whether it is solved directly as a trial")
+    tries = Field(np.int64, doc="Newton steps after which a trial has failed")
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
     resting = Field(np.int64, doc="whether it has contact points only, and is slower than gravity makes it in a step")
     stays = Field(np.int64, doc="whether it rests, and its masses are not very different: it may stay where it is")

@@ -92,7 +92,7 @@ def gather_edges(_, elements: Elements, edges: Edges, counts: Counts, flags: Fla
             edges.frames[at] = elements.frames[e]
             at += 1
     counts.edges[0] = at
-    flags.free_changed[0], flags.reorder[0], flags.elements_changed[0] = 0, 0, 1
+    flags.free_changed[0], flags.reorder[0], flags.elements_changed[0], flags.arranged[0] = 0, 0, 1, 1
 
 
 # ---- components ----
@@ -267,7 +267,12 @@ def order_component(
         nodes.degree[first + i] = count_bits(word, start + i * width, width) if wanted else 0
         if wanted:
             turn_bit(levels, nodes.degree[first + i], i)
-    k, cost = 0, 0.0
+    # each edge is a block at least, and the cost is least where all columns have as many
+    edges = 0.0
+    for i in range(n):
+        edges += 0.5 * nodes.degree[first + i]
+    least = n + 1.5 * edges + 0.5 * edges * edges / n
+    k, cost = 0, least if least > cost_limit * n else 0.0
     while wanted and k < n and cost <= cost_limit * n:
         best = node_of_least_degree(levels, width, nodes.degree, first, n)
         count = nodes.degree[first + best]
@@ -382,7 +387,7 @@ def assign_element(
     elements.nodes[e] = i, j, block
     elements.component[e] = MISSING if missing else component
     if missing:
-        flags.rebuild[0] = 1
+        flags.rebuild[0], flags.arranged[0] = 1, 0
     if component < 0:
         elements.displacement[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
@@ -447,7 +452,11 @@ class Graph:
         return n > MOST_BODIES or n * (1.0 + 0.75 * (n - 1) + (n - 1) * (2 * n - 1) / 12.0) > self._limits.small
 
     def record_arrange(self, p: Program, elements: Elements) -> None:
-        """Assign all elements; rebuild the graph when one of them is not in it."""
+        """Assign all elements; rebuild the graph when one of them is not in it.
+
+        Elements of a component without an order are not looked for among its edges. Where a rebuild gives it one, they
+        are missing, and the graph is rebuilt once more.
+        """
         edges, counts, flags = self._edges, self._counts, self._flags
         p.serial(check_assignment, elements, edges, counts, flags)
         if self.may_sweep:
@@ -455,7 +464,7 @@ class Graph:
             p.launch(check_order, *records, self._speeds, count=(counts.components, 0))
         with p.when((flags.assign, 0)):
             self._record_assignment(p, elements)
-        with p.when((flags.rebuild, 0)):
+        with p.when((flags.rebuild, 0)), p.repeat(2, until=(flags.arranged, 0)):
             p.serial(count_edges, elements, counts, flags)
             p.require(edges, (counts.edges_needed, 0), spare=ROOM)
             p.serial(gather_edges, elements, edges, counts, flags)

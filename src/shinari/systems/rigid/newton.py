@@ -8,7 +8,6 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.systems.rigid.components import (
-    LARGE,
     MOVES,
     PENDING,
     RENEWED,
@@ -69,8 +68,8 @@ LIMITS = {
     "auto": DirectLimits(6.0, 60.0, 500.0, 1000.0),
 }
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
-# failed, unless it is that of a large component: it is made once, and worth all of them.
-MOST_STEPS, TRIES = 30, 15
+# failed, of a component that rests and of one that moves. That of a large one is made once, and worth all steps.
+MOST_STEPS, TRIES, MOVING_TRIES = 30, 15, 8
 # Rounding of a gap relative to the largest coordinate of its component: two spacings of numbers for each body.
 ROUNDING = 2.0**-50
 
@@ -158,6 +157,7 @@ def choose_solver(
     components.direct[c], components.calm[c], components.softness[c] = 1 if direct else 0, 1 if calm else 0, 1.0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and (swept or motion.large)) else 0
+    components.tries[c] = (MOST_STEPS if motion.large else TRIES) if motion.calm else MOVING_TRIES
     if components.trial[c] != 0:
         flags.trying[0] = 1
     if not direct:
@@ -218,9 +218,7 @@ def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     Its points are then classified again. A trial that has taken all its steps has failed.
     """
     state = components.solution[c]
-    large = components.node[c + 1] - components.node[c] > LARGE
-    tries = MOST_STEPS if large and components.calm[c] != 0 else TRIES
-    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= tries:
+    if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= components.tries[c]:
         components.direct[c], components.solution[c], components.renewed[c] = 0, SOLVED, 0
         flags.failed[0] = flags.sweeping[0] = 1
         return

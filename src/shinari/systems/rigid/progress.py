@@ -45,6 +45,7 @@ class Flags(Record):
     elements_changed = Field(np.int64, doc="the elements differ from those that were assigned")
     assign = Field(np.int64, doc="try to assign the elements to the present graph")
     rebuild = Field(np.int64, doc="the graph has to be rebuilt")
+    arranged = Field(np.int64, doc="the rebuilt graph has all elements")
     reorder = Field(np.int64, doc="because a component needs an order: all elements become edges")
     sweeping = Field(np.int64, doc="a component is solved by sweeps")
     trying = Field(np.int64, doc="a component is solved directly as a trial")

@@ -245,19 +245,33 @@ def clear_count(g, offsets: Offsets, collision_shapes: CollisionShapeArrays):
 
 
 @steady
-def meet_leaf(box, places, leaves, nodes, near):
-    """Places of the boxes that overlap a box, in the order of the tree; returns how many, or more than MET."""
+def meet_leaf(leaf, places, leaves, nodes, start_boxes, near, rows):
+    """Write the boxes that overlap that of a leaf, in the order of the tree, and their rows and collision shapes.
+
+    Returns how many; more than MET where they are too many.
+    """
+    box = nodes.box[len(leaves) - 1 + leaf]
     stack, met, depth = scratch(64, 0), 0, 1
     stack[0] = 1
     while depth > 0 and met <= MET:
-        leaf, depth = next_leaf(box, nodes, len(leaves) - 1, stack, depth)
-        if leaf < 0:
+        other, depth = next_leaf(box, nodes, len(leaves) - 1, stack, depth)
+        if other < 0:
             break
-        for p in range(leaves.first[leaf], leaves.first[leaf + 1]):
-            near[met] = p
+        for p in range(leaves.first[other], leaves.first[other + 1]):
             there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
+            near[0, met], near[1, met], near[2, met], near[3, met], near[4, met], near[5, met] = there
+            row = np.int64(places.box[p])
+            rows[0, met], rows[1, met] = row, start_boxes.collision_shape[row]
             met += np.int64(boxes_overlap(box, there))
     return met
+
+
+@steady
+def overlaps_on_path(k, other, f, e, start_boxes, margins):
+    """Whether two boxes, of which the places overlap, do so at some time along the paths of their frames."""
+    if not (margins.swept[f] or margins.swept[e]):
+        return True
+    return swept_boxes_overlap(k, other, start_boxes, margins.path[f], margins.path[e])
 
 
 @kernel(fastmath=STEADY)
@@ -270,22 +284,22 @@ def count_candidates(
 
     One descent finds the boxes that overlap any of the leaf; where these are too many, each shape descends by itself.
     """
-    near = scratch(MET_ROOM, 0)
-    met = meet_leaf(nodes.box[len(leaves) - 1 + leaf], places, leaves, nodes, near)
+    near, rows, hits = scratch((6, MET_ROOM), nodes.box[0, 0]), scratch((2, MET_ROOM), 0), scratch(MET_ROOM, 0)
+    met = meet_leaf(leaf, places, leaves, nodes, start_boxes, near, rows)
     for q in range(leaves.first[leaf], leaves.first[leaf + 1]):
         k = np.int64(places.box[q])
         g = start_boxes.collision_shape[k]
-        f, path, n, at = collision_shapes.frame[g], margins.path[collision_shapes.frame[g]], 0, FEW * g
+        f, n, at = collision_shapes.frame[g], 0, FEW * g
         box = places.x0[q], places.y0[q], places.z0[q], places.x1[q], places.y1[q], places.z1[q]
+        # flags first: this loop becomes vector instructions
         for j in range(met if met <= MET else 0):
-            p = near[j]
-            there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
-            if boxes_overlap(box, there):
-                other = np.int64(places.box[p])
-                to = start_boxes.collision_shape[other]
+            there = near[0, j], near[1, j], near[2, j], near[3, j], near[4, j], near[5, j]
+            hits[j] = np.int64(boxes_overlap(box, there) & (rows[1, j] > g))
+        for j in range(met if met <= MET else 0):
+            if hits[j] != 0:
+                to = rows[1, j]
                 e = collision_shapes.frame[to]
-                met_on_path = to > g and swept_boxes_overlap(k, other, start_boxes, path, margins.path[e])
-                if met_on_path and may_collide(f, e, frames, ignored):
+                if overlaps_on_path(k, rows[0, j], f, e, start_boxes, margins) and may_collide(f, e, frames, ignored):
                     if n < FEW:
                         few.collision_shape[at + n] = to
                     n += 1
