@@ -44,6 +44,7 @@ class Detection(Record):
     left_path = Field(np.int64, doc="whether the last solution has moved a frame off its path")
     changed = Field(np.int64, doc="whether a pair has other points than in the last substep")
     rebuild_table = Field(np.int64, doc="whether the table of points is rebuilt")
+    moves_rows = Field(np.int64, doc="whether a pair has other points or other rows in it than before")
     found_pairs = Field(np.int64, doc="pairs that were found")
     pairs = Field(np.int64, doc="pairs in the list")
     kept = Field(np.int64, doc="pairs whose points are kept")

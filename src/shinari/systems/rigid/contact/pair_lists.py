@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from shinari.collision.broad.pairs import first_from
 from shinari.collision.narrow.convex import Shapes
 from shinari.compute import Field, Record, kernel
 from shinari.compute.scan import Offsets
@@ -130,13 +129,12 @@ def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
 
 
 @steady
-def merge(g, at, offsets, found, old, detection, pairs, collision_shapes):
+def merge(g, at, before, offsets, found, old, detection, pairs, collision_shapes):
     """Write the pairs of a shape from row `at` on, or count them (-1): those found, and the old ones if kept."""
     i, end, k, last, n = offsets.start[g], offsets.start[g + 1], 0, 0, 0
     keep = detection.keep_pairs[0] != 0
-    if keep or (at >= 0 and detection.old_pairs[0] > 0):
-        k = first_from(g * len(collision_shapes), old.key, detection.old_pairs[0])
-        last = first_from((g + 1) * len(collision_shapes), old.key, detection.old_pairs[0])
+    if detection.old_pairs[0] > 0 and (keep or at >= 0):
+        k, last = before.start[g], before.start[g + 1]
     while i < end or k < last:
         one = found.collision_shape[i] if i < end else len(collision_shapes)
         two = old.key[k] - g * len(collision_shapes) if k < last else len(collision_shapes)
@@ -151,21 +149,27 @@ def merge(g, at, offsets, found, old, detection, pairs, collision_shapes):
 
 
 @kernel
+def keep_offset(g, merged: Offsets, before: Offsets):
+    """Keep where the pairs of a collision shape start in the list before."""
+    before.start[g] = merged.start[g]
+
+
+@kernel
 def count_pairs(
-    g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
-    collision_shapes: CollisionShapeArrays
+    g, merged: Offsets, before: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection,
+    pairs: Pairs, collision_shapes: CollisionShapeArrays
 ):  # fmt: skip
     """Count the pairs of a collision shape with those of larger numbers."""
-    merged.start[g] = merge(g, -1, offsets, found, old, detection, pairs, collision_shapes)
+    merged.start[g] = merge(g, -1, before, offsets, found, old, detection, pairs, collision_shapes)
 
 
 @kernel
 def list_pairs(
-    g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
-    collision_shapes: CollisionShapeArrays
+    g, merged: Offsets, before: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection,
+    pairs: Pairs, collision_shapes: CollisionShapeArrays
 ):  # fmt: skip
     """List the pairs of a collision shape with those of larger numbers."""
-    merge(g, merged.start[g], offsets, found, old, detection, pairs, collision_shapes)
+    merge(g, merged.start[g], before, offsets, found, old, detection, pairs, collision_shapes)
 
 
 @kernel

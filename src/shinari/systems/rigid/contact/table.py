@@ -171,7 +171,7 @@ class BodyContacts:
         for kind in self._kinds:
             self._record_finder(p, kind)
         p.serial(number_points, pairs, d)
-        with p.when((d.rebuild_table, 0)):
+        with p.when((d.rebuild_table, 0)), p.when((d.moves_rows, 0)):
             p.require(old, (d.old_points, 0), spare=ROOM)
             p.launch(store_point, table, old, count=(d.old_points, 0))
             p.require(table, (d.points, 0), POINTS, POINT_BYTES, spare=ROOM)
@@ -211,6 +211,12 @@ def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
     return sorted({int(kind_of_pair(*pair)) for pair in itertools.product(bodies, set(shapes))})
 
 
+@steady
+def is_moved(pairs, p):
+    """Whether a pair with points has others than before, or other rows in the table."""
+    return pairs.rows[p] > 0 and (pairs.changed[p] or pairs.start[p] != pairs.old_start[p])
+
+
 @kernel
 def number_points(_, pairs: Pairs, detection: Detection):
     """Find the first row of each pair in the table, if the table is rebuilt."""
@@ -218,13 +224,16 @@ def number_points(_, pairs: Pairs, detection: Detection):
     detection.rebuild_table[0] = 1 if detection.renew[0] != 0 or detection.changed[0] != 0 else 0
     if detection.rebuild_table[0] == 0:
         return
+    moves = False
     for p in range(detection.pairs[0]):
         rows = 0
         for k in range(SLOTS):
             rows += (pairs.mask[p] >> k) & 1
         pairs.old_start[p], pairs.old_rows[p] = pairs.start[p], pairs.rows[p]
         pairs.start[p], pairs.rows[p] = total, rows
+        moves = moves or is_moved(pairs, p)
         total += rows
+    detection.moves_rows[0] = 1 if moves else 0
     detection.old_points[0], detection.points[0] = detection.points[0], total
 
 
@@ -276,7 +285,7 @@ def write_points(
 
     Keys change where equal faces coincide or the reduction selects other points.
     """
-    if pairs.rows[p] == 0 or (not pairs.changed[p] and pairs.start[p] == pairs.old_start[p]):
+    if not is_moved(pairs, p):
         return
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
