@@ -51,9 +51,9 @@ class Detection(Record):
     old_pairs = Field(np.int64, doc="pairs in the list before")
     points = Field(np.int64, doc="contact points in the table")
     old_points = Field(np.int64, doc="contact points in the table of the last substep")
-    places = Field(np.int64, doc="places of points of pairs, with those that are free")
+    places = Field(np.int64, doc="rows of the places of points of pairs, with those that are free")
     free_places = Field(np.int64, doc="places that are free")
-    places_needed = Field(np.int64, doc="places with those that are about to be given")
+    places_needed = Field(np.int64, doc="rows with those that are about to be given")
     detections = Field(np.int64, doc="searches for pairs in the step")
     factor = Field(np.float64, doc="factor by which margins of frames that leave theirs exceed the need")
 

@@ -87,16 +87,16 @@ def number_kept(_, pairs: Pairs, detection: Detection, old: OldPairs, free: Free
 
 
 @kernel
-def count_places(_, pairs: Pairs, detection: Detection):
-    """Count the places with those of pairs whose points are sought for the first time."""
+def count_places(_, pairs: Pairs, detection: Detection, most: int):
+    """Count the rows of all places with those of pairs whose points are sought for the first time, `most` for each."""
     wanted = 0
     for p in range(detection.pairs[0]):
         wanted += 1 if pairs.renew[p] and pairs.place[p] < 0 else 0
-    detection.places_needed[0] = detection.places[0] + max(wanted - detection.free_places[0], 0)
+    detection.places_needed[0] = detection.places[0] + most * max(wanted - detection.free_places[0], 0)
 
 
 @kernel
-def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection):
+def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection, most: int):
     """Give places to pairs whose points are sought; those of pairs without points are free."""
     for p in range(detection.pairs[0]):
         if not pairs.renew[p] and pairs.count[p] == 0 and pairs.place[p] >= 0:
@@ -109,7 +109,7 @@ def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection):
                 pairs.place[p] = free.place[detection.free_places[0]]
             else:
                 pairs.place[p] = detection.places[0]
-                detection.places[0] += 1
+                detection.places[0] += most
 
 
 @steady

@@ -22,7 +22,7 @@ from shinari.systems.rigid.contact.broad import BroadPhase
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pair_lists import count_places, give_places
-from shinari.systems.rigid.contact.pair_points import MARK_FEATURE, MARK_RADIUS_A, MARK_RADIUS_B, PairPoints
+from shinari.systems.rigid.contact.pair_points import FEW_POINTS, MARK_FEATURE, MARK_RADIUS_A, MARK_RADIUS_B, PairPoints
 from shinari.systems.rigid.contact.pairs import (
     MESHES,
     Pairs,
@@ -45,7 +45,7 @@ CLOSE = 0.1
 SHARE = 64
 # Memory of a point with the work arrays of the solver, which have room for more points [bytes].
 POINT_BYTES = 1200
-PLACES = "rigid bodies: contacts: {count} pairs with points"
+PLACES = "rigid bodies: contacts: {count} points of pairs"
 POINTS = "rigid bodies: contacts: {count} points"
 
 
@@ -95,6 +95,7 @@ class BodyContacts:
         self.table.detection = self.detection
         self._old = OldPoints.zeros(0, np.float64)
         self._kinds = kinds_of(collision_shapes)
+        self._most = SLOTS if MESHES in self._kinds else FEW_POINTS
 
     @property
     def detections(self) -> int:
@@ -164,10 +165,10 @@ class BodyContacts:
         records = pairs, self.stored, arrays, shapes, frames, self.poses, self.margins, table, d
         p.launch(update_pair, *records, fall, self._h, count=count)
         with p.when((d.changed, 0)):
-            p.serial(count_places, pairs, d)
+            p.serial(count_places, pairs, d, self._most)
             p.require(self.stored, (d.places_needed, 0), PLACES, spare=ROOM)
             p.require(self._broad.free, (d.places_needed, 0), spare=ROOM)
-            p.serial(give_places, pairs, self._broad.free, d)
+            p.serial(give_places, pairs, self._broad.free, d, self._most)
         for kind in self._kinds:
             self._record_finder(p, kind)
         p.serial(number_points, pairs, d)
@@ -295,8 +296,8 @@ def write_points(
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
             points.frames[at], points.collision_shapes[at], points.law[at] = (f, e), (a, b), terms
-            points.radius[at] = marks[place, k, MARK_RADIUS_A], marks[place, k, MARK_RADIUS_B]
-            points.key[at] = base + np.int64(marks[place, k, MARK_FEATURE])
+            points.radius[at] = marks[place + k, MARK_RADIUS_A], marks[place + k, MARK_RADIUS_B]
+            points.key[at] = base + np.int64(marks[place + k, MARK_FEATURE])
             at += 1
     place_points(p, collision_shapes, pairs, stored, poses, points)
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
