@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.systems.rigid.components import LARGE
+from shinari.systems.rigid.components import KEPT, LARGE
 from shinari.systems.rigid.system import RigidBodySystem
 
 G = 9.81
@@ -72,6 +72,60 @@ def test_a_pyramid_that_falls_as_one_is_not_searched_for_states_that_rounding_ch
         assert bodies.equations.counts.steps[0] == 1
     # nor does what rounding pushes move anybody
     assert np.ptp(sim.state.body_velocities, axis=0).max() < 1e-9
+
+
+def test_what_stands_has_no_velocity_and_is_not_evaluated_again():
+    sim = pyramid(12, substeps=4)
+    sim.step(30)
+    before = sim.state.body_positions.copy(), sim.state.body_rotations.copy()
+    sim.step(10)
+    assert bodies_of(sim).equations._graph.components.stands[0] == KEPT
+    assert not sim.state.body_velocities.any()
+    assert not sim.state.body_angular_velocities.any()
+    assert np.array_equal(sim.state.body_positions, before[0])
+    assert np.array_equal(sim.state.body_rotations, before[1])
+    weight = 78 * 1000.0 * G
+    contacts = sim.contacts()
+    ground = contacts.forces[np.array(contacts.positions)[:, 1] < 1e-3]
+    assert ground[:, 1].sum() == pytest.approx(weight, rel=1e-6)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_what_stands_is_hit_as_it_is_after_a_load(after, tmp_path):
+    sim = pyramid(8, substeps=4)
+    sim.step(30)
+    sim.save(tmp_path / "stands.npz")
+    other = sn.Simulation.load(tmp_path / "stands.npz")
+    for each in (sim, other):
+        each.step(after)
+        each.state.body_velocities[20] = (0.0, 0.0, 1.0)
+        each.step(20)
+    for name in ("body_positions", "body_rotations", "body_velocities", "body_angular_velocities"):
+        assert np.array_equal(getattr(sim.state, name), getattr(other.state, name)), name
+    assert sim.state.body_positions[20, 2] > 1e-3
+
+
+def test_what_stands_feels_a_collider_that_comes_beside_it():
+    # it moves within the step in which the heap still stands, and in each substep of it
+    sims = []
+    for sleep in (False, True):
+        scene = sn.Scene()
+        scene.add_collider(sn.Plane((0, 1, 0), 0), friction=0.6)
+        for k in range(2):
+            scene.add_rigid_body(sn.Box((1, 1, 1)), position=(0, 0.5 + k, 0), friction=0.6)
+        pusher = sn.Box((0.2, 0.5, 1.0))
+
+        def motion(time):
+            return (-0.65 + max(time - 1.0, 0.0) * 0.5, 0.5, 0.0), (1.0, 0.0, 0.0, 0.0)
+
+        scene.add_collider(pusher, motion=motion)
+        sims.append(sn.Simulation(scene, substeps=4, sleep=sleep))
+        sims[-1].step(60)
+        assert np.abs(sims[-1].state.body_positions[:, 0]).max() < 1e-6
+        sims[-1].step(60)
+    for sim in sims:
+        assert sim.state.body_positions[0, 0] == pytest.approx(0.5 - 0.05, abs=0.01)
+        assert sim.state.body_positions[1, 0] == pytest.approx(0.5 - 0.05, abs=0.05)
 
 
 def test_what_is_moved_while_it_rests_falls_and_rests_again():

@@ -43,6 +43,7 @@ class Nodes(Record):
     correction = Field(np.float64, 6, doc="residual divided by the factor")
     direction = Field(np.float64, 6, doc="direction of the iteration")
     image = Field(np.float64, 6, doc="the matrix times the direction")
+    squares = Field(np.float64, unit="N^2/m^2", doc="sum of the squares of the stiffnesses of points that push it")
     # work arrays of the ordering, by local index in each component
     member = Field(np.int64, doc="frame")
     order = Field(np.int64, doc="local index of the node with this elimination rank")

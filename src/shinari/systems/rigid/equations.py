@@ -59,7 +59,16 @@ from shinari.systems.rigid.points import (
 )
 from shinari.systems.rigid.progress import ROOM, Counts, Flags
 from shinari.systems.rigid.report import PointLog
-from shinari.systems.rigid.rest import choose_resting, find_balance, find_disturbed, push_at_start, stay
+from shinari.systems.rigid.rest import (
+    PairPushes,
+    add_pushes,
+    begin_balance,
+    choose_resting,
+    find_balance,
+    find_disturbed,
+    push_at_start,
+    stay,
+)
 from shinari.systems.rigid.sweeps import Sweeps
 from shinari.systems.rigid.tendons.tendons import Tendons
 
@@ -103,6 +112,7 @@ class BodyEquations:
         self.counts, self.flags, self.solver_frames = Counts.zeros(1), Flags.zeros(1), SolverFrames.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
         self._pairs, self._direct_pairs = (self.contacts.detection.pairs, 0), DirectPairs.zeros(0)
+        self._pushes: PairPushes = PairPushes.zeros(0)
         self._warm_start = WarmStart.zeros(0)
         self._terms = Terms(
             gravity=np.array([self._gravity]),
@@ -295,10 +305,13 @@ class BodyEquations:
         p.copy(0, (flags.resting, 0))
         p.launch(choose_resting, components, self.contacts.detection, flags, count=each)
         with p.when((flags.resting, 0)):
-            records = self.contacts.pairs, points, work, elements, components, self._terms
+            p.require(self._pushes, self._pairs, spare=ROOM)
+            records = self.contacts.pairs, points, work, elements, components, self._pushes, self._terms
             p.launch(push_at_start, *records, first, count=self._pairs)
-            records = components, nodes, elements, points, work, frames, solver_frames, flags
-            p.launch(find_balance, *records, first, self._settings.substep, count=each, grain=8)
+            records = nodes, components, frames, solver_frames
+            p.launch(begin_balance, *records, self._settings.substep, count=every)
+            p.serial(add_pushes, self._pushes, nodes, self.contacts.detection)
+            p.launch(find_balance, components, nodes, frames, flags, count=each, grain=8)
         with p.when((flags.standing, 0)):
             p.launch(stay, nodes, components, frames, solver_frames, count=every)
 

@@ -233,7 +233,8 @@ def conclude_component(c, components: Components, counts: Counts, flags: Flags):
 @kernel
 def store_trial(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames):
     """Store the pose from which a trial starts."""
-    if components.trial[nodes.component[j]] != 0:
+    c = nodes.component[j]
+    if components.trial[c] != 0 and components.stands[c] == MOVES:
         i = nodes.frame[j]
         solver_frames.trial_x[i], solver_frames.trial_q[i] = frames.x[i], frames.q[i]
         solver_frames.trial_displacement[i] = solver_frames.displacement[i]

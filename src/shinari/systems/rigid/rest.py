@@ -12,12 +12,12 @@ is evaluated. That is forgotten as a step begins: a step depends on the state al
 
 import numpy as np
 
-from shinari.collision.law import COMPLIANCE, GRIP, regularised_force, regularised_stiffness
-from shinari.compute import kernel
+from shinari.collision.law import APART, COMPLIANCE, GRIP, regularised_force, regularised_stiffness
+from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, scale, sub
-from shinari.systems.rigid.block import minus
+from shinari.maths.vec3 import add, cross, scale, sub
+from shinari.systems.rigid.block import minus, scale_row
 from shinari.systems.rigid.components import FOUND, KEPT, MOVES, TRIED, Components, Nodes
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pairs import Pairs, Points
@@ -27,12 +27,22 @@ from shinari.systems.rigid.integration import rotation_vector_between
 from shinari.systems.rigid.point_steps import exceeds_limit
 from shinari.systems.rigid.points import NONE, Terms
 from shinari.systems.rigid.progress import Flags
-from shinari.systems.rigid.refine import end_of_points, inertia_times, load_points, square_over_mass
+from shinari.systems.rigid.refine import add_sum_to, inertia_times, square_over_mass
 
 # Square of the part of the weights by which the forces of a component that stays may be out of balance.
 BALANCED = 1e-16
 # Rounding of a number, relative to it.
 ROUNDING = 2.0**-53
+
+
+class PairPushes(Record):
+    """Sums of the forces of the points of each pair where the substep began, K rows."""
+
+    nodes = Field(np.int32, 2, doc="nodes of a and b; -1: none, as both of a pair that is not asked for")
+    force = Field(np.float64, 3, unit="N", doc="force on a")
+    on_a = Field(np.float64, 3, unit="N m", doc="moment on a")
+    on_b = Field(np.float64, 3, unit="N m", doc="opposite of the moment on b")
+    squares = Field(np.float64, unit="N^2/m^2", doc="sum of the squares of the stiffnesses of the points that push")
 
 
 @steady
@@ -73,67 +83,83 @@ def choose_resting(c, components: Components, detection: Detection, flags: Flags
 
 @kernel(fastmath=STEADY)
 def push_at_start(
-    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, terms: Terms,
-    first_point: np.int64
+    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, pushes: PairPushes,
+    terms: Terms, first_point: np.int64
 ):  # fmt: skip
-    """Write states and forces of the points of a pair where the substep began.
+    """Write states and forces of the points of a pair where the substep began, and their sum.
 
     A component does not stay where the limit of friction of a point is not that of its normal force, or one may bounce.
     """
-    if pairs.rows[k] == 0:
-        return
     first = pairs.start[k]
-    c = elements.component[first_point + first]
+    c = elements.component[first_point + first] if pairs.rows[k] > 0 else -1
     if c < 0 or components.stands[c] != TRIED:
+        pushes.nodes[k] = -1, -1
         return
     law, calm, most, rounding = points.law[first], components.calm[c] != 0, terms.leaves[0], components.rounding[c]
-    moves = False
+    moves, squares, force, on_a, on_b = False, 0.0, NONE, NONE, NONE
     for p in range(first, first + pairs.rows[k]):
         n, stiffness, gap = points.normal[p], work.stiffness[p], points.gap[p] - work.target_gap[p]
         if calm and points.gap[p] < 0.0:
             # as in `begin_points`
             gap = max(gap, -most)
         coefficient, limit = work.friction_coefficient[p], work.limit[p]
+        along = regularised_stiffness(stiffness, law[COMPLIANCE])
         status, normal, hold, _ = regularised_force(
-            gap, NONE, n, stiffness, regularised_stiffness(stiffness, law[COMPLIANCE]), points.force[p],
-            coefficient * limit,
+            gap, NONE, n, stiffness, along, points.force[p], coefficient * limit
         )  # fmt: skip
         if abs(gap) > rounding:
             moves |= exceeds_limit(status, normal, hold, limit, coefficient)
         moves |= work.approach[p] != 0.0
-        f = add(scale(n, normal), hold)
+        f, arms = add(scale(n, normal), hold), elements.arms[first_point + p]
         work.status[p], work.force[p] = status, f
-        elements.force[first_point + p] = f[0], f[1], f[2], 0.0, 0.0, 0.0
+        force = add(force, f)
+        on_a = add(on_a, cross((arms[0], arms[1], arms[2]), f))
+        on_b = add(on_b, cross((arms[3], arms[4], arms[5]), f))
+        trace = along + 2.0 * GRIP * stiffness
+        squares += trace * trace if status != APART else 0.0
+    pushes.nodes[k] = elements.nodes[first_point + first, 0], elements.nodes[first_point + first, 1]
+    pushes.force[k], pushes.on_a[k], pushes.on_b[k], pushes.squares[k] = force, on_a, on_b, squares
     if moves:
         components.disturbed[c] = 1
 
 
+@kernel(fastmath=STEADY)
+def begin_balance(j, nodes: Nodes, components: Components, frames: Frames, solver_frames: SolverFrames, h: np.float64):
+    """Begin the sum of the forces on a node with that of its inertia, if its component is tried."""
+    if components.stands[nodes.component[j]] == TRIED:
+        i = nodes.frame[j]
+        moved = minus(solver_frames.displacement[i], -1.0, displacement_back(i, frames))
+        held = inertia_times(j, nodes, frames, 1.0 / (h * h), moved)
+        nodes.image[j], nodes.residual[j], nodes.squares[j] = held, scale_row(held, -1.0), 0.0
+
+
+@kernel(fastmath=STEADY)
+def add_pushes(_, pushes: PairPushes, nodes: Nodes, detection: Detection):
+    """Add the forces of all pairs to those on their nodes."""
+    for k in range(detection.pairs[0]):
+        i, j = pushes.nodes[k]
+        if i >= 0 or j >= 0:
+            add_sum_to(nodes.residual, i, j, pushes.force[k], pushes.on_a[k], pushes.on_b[k])
+            if i >= 0:
+                nodes.squares[i] += pushes.squares[k]
+            if j >= 0:
+                nodes.squares[j] += pushes.squares[k]
+
+
 @steady
-def rounding_of(begin, end, elements, points, work, nodes, frames, first_point):
+def rounding_of(c, components, nodes, frames):
     """Square of what rounded positions change in the forces of points, in the norm of the inverse mass."""
-    first = elements.order[begin]
-    square, compliance, total = 0.0, points.law[first - first_point, COMPLIANCE], 0.0
-    for s in range(begin, end):
-        e = elements.order[s]
-        if elements.force[e, 0] != 0.0 or elements.force[e, 1] != 0.0 or elements.force[e, 2] != 0.0:
-            k = work.stiffness[e - first_point]
-            trace = regularised_stiffness(k, compliance) + 2.0 * GRIP * k
-            square += trace * trace
-    for side in range(2):
-        j = elements.nodes[first, side]
-        if j >= 0:
-            i = nodes.frame[j]
-            x = frames.x[i]
-            size = ROUNDING * (abs(x[0]) + abs(x[1]) + abs(x[2]))
-            total += square * size * size * frames.inverse_mass[i]
+    total = 0.0
+    for j in range(components.node[c], components.node[c + 1]):
+        i = nodes.frame[j]
+        x = frames.x[i]
+        size = ROUNDING * (abs(x[0]) + abs(x[1]) + abs(x[2]))
+        total += nodes.squares[j] * size * size * frames.inverse_mass[i]
     return total
 
 
 @kernel(fastmath=STEADY)
-def find_balance(
-    c, components: Components, nodes: Nodes, elements: Elements, points: Points, work: PointWork, frames: Frames,
-    solver_frames: SolverFrames, flags: Flags, first_point: np.int64, h: np.float64
-):  # fmt: skip
+def find_balance(c, components: Components, nodes: Nodes, frames: Frames, flags: Flags):
     """Decide whether the forces where the substep began balance the momentum of a component."""
     if components.stands[c] != TRIED:
         return
@@ -141,20 +167,9 @@ def find_balance(
     components.stands[c], components.disturbed[c] = MOVES, 0
     if moves:
         return
-    r, y, inverse_h2 = nodes.residual, nodes.image, 1.0 / (h * h)
-    for j in range(components.node[c], components.node[c + 1]):
-        i = nodes.frame[j]
-        y[j] = inertia_times(
-            j, nodes, frames, inverse_h2, minus(solver_frames.displacement[i], -1.0, displacement_back(i, frames))
-        )
-        r[j] = minus((0.0, 0.0, 0.0, 0.0, 0.0, 0.0), 1.0, y[j])
-    s, end, rounding = components.element[c], components.element[c + 1], 0.0
-    while s < end:
-        begin, s = s, end_of_points(s, end, elements)
-        load_points(begin, s, elements, r)
-        rounding += rounding_of(begin, s, elements, points, work, nodes, frames, first_point)
-    most = max(BALANCED * square_over_mass(c, components, nodes, frames, y), rounding)
-    if square_over_mass(c, components, nodes, frames, r) <= most:
+    most = BALANCED * square_over_mass(c, components, nodes, frames, nodes.image)
+    most = max(most, rounding_of(c, components, nodes, frames))
+    if square_over_mass(c, components, nodes, frames, nodes.residual) <= most:
         components.stands[c], flags.standing[0] = FOUND, 1
 
 

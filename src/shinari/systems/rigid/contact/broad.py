@@ -51,6 +51,7 @@ from shinari.systems.rigid.contact.pair_lists import (
     begin_pair,
     count_pairs,
     forget_places,
+    keep_offset,
     list_pairs,
     number_kept,
     store_pair,
@@ -128,10 +129,8 @@ class BroadPhase:
         )
         self._ignored = Keys(np.float64, key=collision_shapes.ignored_keys)
         self._tree = Bvh(np.zeros((len(bounded), 3)), np.float64)
-        self._candidates, self._merged = (
-            Offsets.zeros(len(collision_shapes) + 1),
-            Offsets.zeros(len(collision_shapes) + 1),
-        )
+        rows = len(collision_shapes) + 1
+        self._candidates, self._merged, self._before = Offsets.zeros(rows), Offsets.zeros(rows), Offsets.zeros(rows)
         self._scans = Scan(self._candidates), Scan(self._merged)
         self._few = Found.zeros(FEW * len(collision_shapes))
         self._found, self._old, self._kept = Found.zeros(0), OldPairs.zeros(0), Kept.zeros(0)
@@ -218,7 +217,8 @@ class BroadPhase:
             records = pairs, old, arrays, self.margins, d
             p.launch(store_pair_key, *records, count=(d.pairs, 0))
         p.serial(forget_places, d)
-        lists = self._merged, self._candidates, self._found, old, d, pairs, arrays
+        p.launch(keep_offset, self._merged, self._before, count=count + 1, grain=4096)
+        lists = self._merged, self._before, self._candidates, self._found, old, d, pairs, arrays
         p.launch(count_pairs, *lists, count=count)
         scan.record(p, count)
         p.require(pairs, scan.total, PAIRS, spare=ROOM)

@@ -33,7 +33,7 @@ def find_mesh_points(
         pool, found, before = scratch((POOL, WIDTH), margin), scratch((SLOTS, WIDTH), margin), scratch(SLOTS, margin)
         count = mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool)
         for k in range(SLOTS):
-            before[k] = stored.marks[pairs.place[p], k, MARK_FEATURE] if k < pairs.count[p] else -1.0
+            before[k] = stored.marks[pairs.place[p] + k, MARK_FEATURE] if k < pairs.count[p] else -1.0
         count = choose(
             pool, count, SLOTS, min(collision_shapes.size[a], collision_shapes.size[b]), margin, before, found
         )

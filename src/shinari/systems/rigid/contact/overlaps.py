@@ -50,7 +50,7 @@ def _depths(contacts: BodyContacts, rigid: "RigidModel") -> dict[tuple[int, int]
     depths: dict[tuple[int, int], float] = {}
     for p in np.flatnonzero(pairs.count[: contacts.pair_count]):
         a, b = pairs.collision_shapes[p]
-        depth = -float(contacts.stored.marks[pairs.place[p], : pairs.count[p], MARK_GAP].min())
+        depth = -float(contacts.stored.marks[pairs.place[p] : pairs.place[p] + pairs.count[p], MARK_GAP].min())
         if depth > ALLOWED * min(arrays.size[a], arrays.size[b]):
             two = (int(arrays.frame[a]), int(arrays.frame[b]))
             depths[two] = max(depth, depths.get(two, 0.0))

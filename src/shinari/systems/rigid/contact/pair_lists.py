@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from shinari.collision.broad.pairs import first_from
 from shinari.collision.narrow.convex import Shapes
 from shinari.compute import Field, Record, kernel
 from shinari.compute.scan import Offsets
@@ -88,16 +87,16 @@ def number_kept(_, pairs: Pairs, detection: Detection, old: OldPairs, free: Free
 
 
 @kernel
-def count_places(_, pairs: Pairs, detection: Detection):
-    """Count the places with those of pairs whose points are sought for the first time."""
+def count_places(_, pairs: Pairs, detection: Detection, most: int):
+    """Count the rows of all places with those of pairs whose points are sought for the first time, `most` for each."""
     wanted = 0
     for p in range(detection.pairs[0]):
         wanted += 1 if pairs.renew[p] and pairs.place[p] < 0 else 0
-    detection.places_needed[0] = detection.places[0] + max(wanted - detection.free_places[0], 0)
+    detection.places_needed[0] = detection.places[0] + most * max(wanted - detection.free_places[0], 0)
 
 
 @kernel
-def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection):
+def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection, most: int):
     """Give places to pairs whose points are sought; those of pairs without points are free."""
     for p in range(detection.pairs[0]):
         if not pairs.renew[p] and pairs.count[p] == 0 and pairs.place[p] >= 0:
@@ -110,7 +109,7 @@ def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection):
                 pairs.place[p] = free.place[detection.free_places[0]]
             else:
                 pairs.place[p] = detection.places[0]
-                detection.places[0] += 1
+                detection.places[0] += most
 
 
 @steady
@@ -130,13 +129,12 @@ def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
 
 
 @steady
-def merge(g, at, offsets, found, old, detection, pairs, collision_shapes):
+def merge(g, at, before, offsets, found, old, detection, pairs, collision_shapes):
     """Write the pairs of a shape from row `at` on, or count them (-1): those found, and the old ones if kept."""
     i, end, k, last, n = offsets.start[g], offsets.start[g + 1], 0, 0, 0
     keep = detection.keep_pairs[0] != 0
-    if keep or (at >= 0 and detection.old_pairs[0] > 0):
-        k = first_from(g * len(collision_shapes), old.key, detection.old_pairs[0])
-        last = first_from((g + 1) * len(collision_shapes), old.key, detection.old_pairs[0])
+    if detection.old_pairs[0] > 0 and (keep or at >= 0):
+        k, last = before.start[g], before.start[g + 1]
     while i < end or k < last:
         one = found.collision_shape[i] if i < end else len(collision_shapes)
         two = old.key[k] - g * len(collision_shapes) if k < last else len(collision_shapes)
@@ -151,21 +149,27 @@ def merge(g, at, offsets, found, old, detection, pairs, collision_shapes):
 
 
 @kernel
+def keep_offset(g, merged: Offsets, before: Offsets):
+    """Keep where the pairs of a collision shape start in the list before."""
+    before.start[g] = merged.start[g]
+
+
+@kernel
 def count_pairs(
-    g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
-    collision_shapes: CollisionShapeArrays
+    g, merged: Offsets, before: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection,
+    pairs: Pairs, collision_shapes: CollisionShapeArrays
 ):  # fmt: skip
     """Count the pairs of a collision shape with those of larger numbers."""
-    merged.start[g] = merge(g, -1, offsets, found, old, detection, pairs, collision_shapes)
+    merged.start[g] = merge(g, -1, before, offsets, found, old, detection, pairs, collision_shapes)
 
 
 @kernel
 def list_pairs(
-    g, merged: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection, pairs: Pairs,
-    collision_shapes: CollisionShapeArrays
+    g, merged: Offsets, before: Offsets, offsets: Offsets, found: Found, old: OldPairs, detection: Detection,
+    pairs: Pairs, collision_shapes: CollisionShapeArrays
 ):  # fmt: skip
     """List the pairs of a collision shape with those of larger numbers."""
-    merge(g, merged.start[g], offsets, found, old, detection, pairs, collision_shapes)
+    merge(g, merged.start[g], before, offsets, found, old, detection, pairs, collision_shapes)
 
 
 @kernel

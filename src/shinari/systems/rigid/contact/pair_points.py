@@ -6,7 +6,6 @@ what is in it.
 
 import numpy as np
 
-from shinari.collision.narrow.reduction import SLOTS
 from shinari.compute import Field, Record
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector, rotate_vector_back
@@ -17,16 +16,20 @@ SLOT_POINT, SLOT_NORMAL, SLOT_OFFSET, SLOT_SIDE, SLOT_COLUMNS = 0, 3, 6, 7, 8
 MARK_RADIUS_A, MARK_RADIUS_B, MARK_GAP, MARK_FEATURE, MARK_COLUMNS = 0, 1, 2, 3, 4
 
 
+# Points of a pair without a mesh, at most.
+FEW_POINTS = 4
+
+
 class PairPoints(Record):
-    """Points of pairs, by place."""
+    """Points of pairs: from the place of each as many rows as the pairs of the scene may have points."""
 
     slots = Field(
         np.float64,
-        (SLOTS, SLOT_COLUMNS),
-        doc="points: core point in the axes of one frame; normal in the axes of the other, and the offset of its core "
+        SLOT_COLUMNS,
+        doc="core point in the axes of one frame; normal in the axes of the other, and the offset of its core "
         "point along it, less the radii [m]; 1 where the normal is that of a, 0 where it is that of b",
     )
-    marks = Field(np.float64, (SLOTS, MARK_COLUMNS), doc="radii of both sides, gap [m] when it was found, feature")
+    marks = Field(np.float64, MARK_COLUMNS, doc="radii of both sides, gap [m] when it was found, feature")
 
 
 class FreePlaces(Record):
@@ -44,30 +47,30 @@ def vector_at(rows, i, column):
 @steady
 def put_vector(slots, p, k, column, v):
     """Write three numbers of a slot."""
-    slots[p, k, column], slots[p, k, column + 1], slots[p, k, column + 2] = v[0], v[1], v[2]
+    slots[p + k, column], slots[p + k, column + 1], slots[p + k, column + 2] = v[0], v[1], v[2]
 
 
 @steady
 def vector_of(slots, p, k, column):
     """Three numbers of a slot."""
-    return slots[p, k, column], slots[p, k, column + 1], slots[p, k, column + 2]
+    return slots[p + k, column], slots[p + k, column + 1], slots[p + k, column + 2]
 
 
 @steady
 def point_of_slot(slots, p, k, f, e, poses):
     """Normal in world axes, core point of one side less the origin of the frame of the other, and the gap."""
-    side = slots[p, k, SLOT_SIDE] > ZERO
+    side = slots[p + k, SLOT_SIDE] > ZERO
     own, other = (f, e) if side else (e, f)
     n = rotate_vector(poses.pose[own], vector_of(slots, p, k, SLOT_NORMAL))
     arm = rotate_vector(poses.pose[other], vector_of(slots, p, k, SLOT_POINT))
     at = add(arm, sub(origin(poses.pose[other]), origin(poses.pose[own])))
-    gap = slots[p, k, SLOT_OFFSET] - dot(n, at)
+    gap = slots[p + k, SLOT_OFFSET] - dot(n, at)
     return n, at, gap if side else -gap
 
 
 @steady
 def core_of_a(slots, p, k, n, at, height, pose):
     """Core point of a in the axes of its frame, of a slot and its point, and the height of a's core above b's."""
-    if slots[p, k, SLOT_SIDE] > ZERO:
+    if slots[p + k, SLOT_SIDE] > ZERO:
         return rotate_vector_back(pose, add(at, scale(n, height)))
     return vector_of(slots, p, k, SLOT_POINT)

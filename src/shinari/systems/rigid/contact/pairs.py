@@ -99,7 +99,7 @@ class Pairs(Record):
     margin = Field(np.float64, unit="m", doc="largest gap up to which points were found; without points a gap it has")
     reach = Field(np.float64, unit="m", doc="largest gap up to which points are active")
     least_gap = Field(np.float64, unit="m", doc="least gap of its points; infinite without points")
-    place = Field(np.int64, doc="where its points are in `PairPoints`; -1: nowhere, it has none")
+    place = Field(np.int64, doc="first row of its points in `PairPoints`; -1: it has none")
 
 
 class Points(Record):
@@ -267,7 +267,7 @@ def place_points(
 
 @steady
 def write_slot(p, k, f, e, poses, stored, rows, i):
-    """Store row i of a manifold as slot k at place p."""
+    """Store row i of a manifold as point k at place p."""
     side, slots, marks = rows[i, OF_A], stored.slots, stored.marks
     own, other = (f, e) if side > ZERO else (e, f)
     core, face = (CORE_B, CORE_A) if side > ZERO else (CORE_A, CORE_B)
@@ -277,9 +277,9 @@ def write_slot(p, k, f, e, poses, stored, rows, i):
     # the plane is shifted by the radii, so that its distance from the core point is the gap
     radii = rows[i, RADIUS_A] + rows[i, RADIUS_B]
     offset = dot(n, sub(vector_at(rows, i, face), origin(pose)))
-    slots[p, k, SLOT_OFFSET], slots[p, k, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
-    marks[p, k, MARK_RADIUS_A], marks[p, k, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
-    marks[p, k, MARK_GAP], marks[p, k, MARK_FEATURE] = rows[i, GAP], rows[i, FEATURE]
+    slots[p + k, SLOT_OFFSET], slots[p + k, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
+    marks[p + k, MARK_RADIUS_A], marks[p + k, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
+    marks[p + k, MARK_GAP], marks[p + k, MARK_FEATURE] = rows[i, GAP], rows[i, FEATURE]
 
 
 @shared(fastmath=STEADY)

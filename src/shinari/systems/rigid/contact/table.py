@@ -22,7 +22,7 @@ from shinari.systems.rigid.contact.broad import BroadPhase
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pair_lists import count_places, give_places
-from shinari.systems.rigid.contact.pair_points import MARK_FEATURE, MARK_RADIUS_A, MARK_RADIUS_B, PairPoints
+from shinari.systems.rigid.contact.pair_points import FEW_POINTS, MARK_FEATURE, MARK_RADIUS_A, MARK_RADIUS_B, PairPoints
 from shinari.systems.rigid.contact.pairs import (
     MESHES,
     Pairs,
@@ -45,7 +45,7 @@ CLOSE = 0.1
 SHARE = 64
 # Memory of a point with the work arrays of the solver, which have room for more points [bytes].
 POINT_BYTES = 1200
-PLACES = "rigid bodies: contacts: {count} pairs with points"
+PLACES = "rigid bodies: contacts: {count} points of pairs"
 POINTS = "rigid bodies: contacts: {count} points"
 
 
@@ -95,6 +95,7 @@ class BodyContacts:
         self.table.detection = self.detection
         self._old = OldPoints.zeros(0, np.float64)
         self._kinds = kinds_of(collision_shapes)
+        self._most = SLOTS if MESHES in self._kinds else FEW_POINTS
 
     @property
     def detections(self) -> int:
@@ -164,14 +165,14 @@ class BodyContacts:
         records = pairs, self.stored, arrays, shapes, frames, self.poses, self.margins, table, d
         p.launch(update_pair, *records, fall, self._h, count=count)
         with p.when((d.changed, 0)):
-            p.serial(count_places, pairs, d)
+            p.serial(count_places, pairs, d, self._most)
             p.require(self.stored, (d.places_needed, 0), PLACES, spare=ROOM)
             p.require(self._broad.free, (d.places_needed, 0), spare=ROOM)
-            p.serial(give_places, pairs, self._broad.free, d)
+            p.serial(give_places, pairs, self._broad.free, d, self._most)
         for kind in self._kinds:
             self._record_finder(p, kind)
         p.serial(number_points, pairs, d)
-        with p.when((d.rebuild_table, 0)):
+        with p.when((d.rebuild_table, 0)), p.when((d.moves_rows, 0)):
             p.require(old, (d.old_points, 0), spare=ROOM)
             p.launch(store_point, table, old, count=(d.old_points, 0))
             p.require(table, (d.points, 0), POINTS, POINT_BYTES, spare=ROOM)
@@ -211,6 +212,12 @@ def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
     return sorted({int(kind_of_pair(*pair)) for pair in itertools.product(bodies, set(shapes))})
 
 
+@steady
+def is_moved(pairs, p):
+    """Whether a pair with points has others than before, or other rows in the table."""
+    return pairs.rows[p] > 0 and (pairs.changed[p] or pairs.start[p] != pairs.old_start[p])
+
+
 @kernel
 def number_points(_, pairs: Pairs, detection: Detection):
     """Find the first row of each pair in the table, if the table is rebuilt."""
@@ -218,13 +225,16 @@ def number_points(_, pairs: Pairs, detection: Detection):
     detection.rebuild_table[0] = 1 if detection.renew[0] != 0 or detection.changed[0] != 0 else 0
     if detection.rebuild_table[0] == 0:
         return
+    moves = False
     for p in range(detection.pairs[0]):
         rows = 0
         for k in range(SLOTS):
             rows += (pairs.mask[p] >> k) & 1
         pairs.old_start[p], pairs.old_rows[p] = pairs.start[p], pairs.rows[p]
         pairs.start[p], pairs.rows[p] = total, rows
+        moves = moves or is_moved(pairs, p)
         total += rows
+    detection.moves_rows[0] = 1 if moves else 0
     detection.old_points[0], detection.points[0] = detection.points[0], total
 
 
@@ -276,7 +286,7 @@ def write_points(
 
     Keys change where equal faces coincide or the reduction selects other points.
     """
-    if pairs.rows[p] == 0 or (not pairs.changed[p] and pairs.start[p] == pairs.old_start[p]):
+    if not is_moved(pairs, p):
         return
     a, b = pairs.collision_shapes[p]
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
@@ -286,8 +296,8 @@ def write_points(
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
             points.frames[at], points.collision_shapes[at], points.law[at] = (f, e), (a, b), terms
-            points.radius[at] = marks[place, k, MARK_RADIUS_A], marks[place, k, MARK_RADIUS_B]
-            points.key[at] = base + np.int64(marks[place, k, MARK_FEATURE])
+            points.radius[at] = marks[place + k, MARK_RADIUS_A], marks[place + k, MARK_RADIUS_B]
+            points.key[at] = base + np.int64(marks[place + k, MARK_FEATURE])
             at += 1
     place_points(p, collision_shapes, pairs, stored, poses, points)
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
