@@ -258,7 +258,7 @@ def order_component(
     width = (n + BITS - 1) // BITS
     wanted = components.word[c + 1] > start
     components.moving[c] = 0 if may_be_direct(motion_of(c, components, nodes, frames, solver_frames, speeds)) else 1
-    cost_limit = simple if components.moving[c] != 0 else cost_limit
+    limit = simple if components.moving[c] != 0 else cost_limit
     levels = scratch((LEVELS, MOST_WORDS), start)
     for level in range(LEVELS):
         for w in range(width if wanted else 0):
@@ -272,8 +272,8 @@ def order_component(
     for i in range(n):
         edges += 0.5 * nodes.degree[first + i]
     least = n + 1.5 * edges + 0.5 * edges * edges / n
-    k, cost = 0, least if least > cost_limit * n else 0.0
-    while wanted and k < n and cost <= cost_limit * n:
+    k, cost = 0, least if least > limit * n else 0.0
+    while wanted and k < n and cost <= limit * n:
         best = node_of_least_degree(levels, width, nodes.degree, first, n)
         count = nodes.degree[first + best]
         turn_bit(levels, count, best)
@@ -296,7 +296,7 @@ def order_component(
                 nodes.degree[first + i] = count_bits(word, row, width)
                 turn_bit(levels, nodes.degree[first + i], i)
         k += 1
-    components.ordered[c] = 1 if wanted and cost <= cost_limit * n else 0
+    components.ordered[c] = 1 if wanted and cost <= limit * n else 0
     components.cost[c], components.factored[c] = cost, 0
     if components.ordered[c] == 0:
         for i in range(n):
