@@ -37,8 +37,12 @@ def compile_missing(missing: "Iterable[Native]") -> None:
         CompileError: One does not compile; the message says which and why.
     """
     from shinari.compute import backend
+    from shinari.compute.kernels import Kernel
 
     natives = sorted(missing, key=lambda native: (native.source.python_function.__module__ or "", native.symbol))
+    for native in natives:
+        if isinstance(native.source, Kernel):
+            native.source.require_own_variables()
     progress = Progress(len(natives))
     if len(natives) > 1 and _processes() > 1:
         _compile_in_children(natives, progress)

@@ -12,11 +12,13 @@ Importing and hashing them needs no compiler: Numba is loaded when an object fil
 called as plain Python runs its body, for tests and debugging.
 """
 
+import ast
 import dis
 import hashlib
 import importlib.metadata
 import inspect
 import math
+import textwrap
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -200,6 +202,24 @@ class Kernel:
         """What names the machine code beside the code."""
         kinds = [(name, layout(kind, precision)) for name, kind in self.parameters]
         return "kernel", sorted(self.fastmath), self.vector, kinds
+
+    def require_own_variables(self) -> None:
+        """Refuse a body that assigns to a parameter: a launch reads it once, and the next item would find the change.
+
+        Raises:
+            CompileError: It assigns to one; the message says to which.
+        """
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(self.python_function)))
+        except (OSError, TypeError, SyntaxError):
+            # the entry calls a body whose source is not known, which has variables of its own
+            return
+        shared_by_items = {name for name, _ in self.parameters}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in shared_by_items:
+                raise CompileError(
+                    f"{self.name}: assigns to its parameter {node.id}, which all items of a launch share"
+                )
 
     @property
     def records(self) -> list[type[Record]]:
