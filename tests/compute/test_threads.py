@@ -10,7 +10,7 @@ import pytest
 import shinari as sn
 from shinari.compute import Field, Program, Record, kernel, real
 from shinari.compute import threads as team_module
-from shinari.compute.threads import Team, processors, team
+from shinari.compute.threads import LANES, Team, begin_of, processors, team
 from shinari.model.state import State
 
 two = pytest.mark.skipif(processors() < 2, reason="there is one processor")
@@ -178,3 +178,13 @@ def test_threads_that_find_nothing_to_do_are_left_alone():
         p.run(2)
     assert p._in_vain == 7
     assert (numbers.done == 10).all()
+
+
+@pytest.mark.parametrize("items", [1, 7, 8 * LANES - 1, 8 * LANES, 5003])
+def test_parts_cover_all_items_and_keep_what_vector_loops_take(items):
+    begins = [int(begin_of(part, 8, items)) for part in range(9)]
+    assert (begins[0], begins[-1]) == (0, items)
+    assert begins == sorted(begins)
+    if items >= 8 * LANES:
+        assert all(begin % LANES == 0 for begin in begins[:-1])
+        assert np.diff(begins).min() > 0

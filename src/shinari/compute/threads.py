@@ -3,7 +3,8 @@
 Every thread owns a region of the items of a launch, cut into chunks. It takes the chunks of its own region first, so
 that what it wrote last is still in its caches, then chunks of others. A thread that the system has not scheduled takes
 none, and nobody waits for it: on a busy machine a launch is never much slower than on one thread. Items are
-independent, so results do not depend on who takes what.
+independent, so results do not depend on who takes what. Vector code and the scalar rest of a loop may contract products
+and sums in different ways: long parts begin at multiples of `LANES`, so that no item changes from one to the other.
 
 A ticket is the number of the job and the next part of a region in one word. Taking a part is one compare and exchange:
 when it succeeds the job was still the one whose fields had been read.
@@ -20,7 +21,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from shinari.compute.kernels import shared
+from shinari.compute.kernels import function, shared
 from shinari.compute.primitives import (
     atomic_add,
     atomic_load,
@@ -39,6 +40,8 @@ JOB, DONE, NUMBER, ACTIVE, READY, HELPED, GAINED, WAITED, TICKETS = range(9)
 ENTRY, LAUNCH, BEGIN, END, REGIONS, CHUNKS, LATE = range(7)
 SHIFT = 20
 MASK = (1 << SHIFT) - 1
+# A multiple of the items that a vectorised loop takes at once: eight lanes, four times unrolled.
+LANES = 64
 # Time for which a thread without work stays awake [s], and how many times longer while a program runs: between launches
 # that one thread works on alone.
 AWAKE, LONGER = 5e-4, 20
@@ -50,6 +53,13 @@ class Pool(Record):
     """What the threads share; a row fills the two cache lines that a processor fetches together."""
 
     word = Field(np.int64, WORDS)
+
+
+@function
+def begin_of(part, parts, items):
+    """First item of a part. A loop that is vectorised has the same rest as if nothing was divided."""
+    unit = LANES if items >= LANES * parts else 1
+    return items if part == parts else items * part // parts // unit * unit
 
 
 @shared
@@ -67,9 +77,8 @@ def take_parts(word: Annotated[Any, View(np.int64, WORDS)], me: int, number: int
                 break
             if compare_exchange(word, TICKETS + region, 0, ticket, ticket + 1):
                 at = region * chunks + part
-                call_entry(
-                    entry, launch, begin + (end - begin) * at // total, begin + (end - begin) * (at + 1) // total
-                )
+                start, stop = begin_of(at, total, end - begin), begin_of(at + 1, total, end - begin)
+                call_entry(entry, launch, begin + start, begin + stop)
                 atomic_add(word, DONE, 0, 1)
                 taken += 1
     return taken
