@@ -84,9 +84,11 @@ def test_bounds_of_triangles(name, size):
     p = Program()
     p.launch(measure, cases, solid, fields, samples, count=count)
     p.run()
-    bound, sampled = cases.bound, cases.sampled
+    # farther away distances from meshes are estimates
+    exact = cases.sampled < 0.99 * solid.convex[0]
+    bound, sampled, corners = cases.bound[exact], cases.sampled[exact], corners[exact]
     # the nearest sample is at most so much farther than the nearest point
-    x = corners.reshape(count, 3, 3)
+    x = corners.reshape(-1, 3, 3)
     coarse = np.linalg.norm(x - x[:, [1, 2, 0]], axis=2).max(axis=1) / samples
     apart = sampled > coarse
     assert apart.sum() > 20
