@@ -147,12 +147,14 @@ class Motion(NamedTuple):
 
     Attributes:
         calm: Whether it rests.
+        stirred: Whether all of its bodies move.
         swept: Whether sweeps have solved one of its frames.
         uneven: Whether its masses are very different.
         large: Whether it has more than `LARGE` bodies.
     """
 
     calm: bool
+    stirred: bool
     swept: bool
     uneven: bool
     large: bool
@@ -161,16 +163,17 @@ class Motion(NamedTuple):
 @steady
 def motion_of(c, components, nodes, frames, solver_frames, speeds):
     """Motion of a component."""
-    speed, least, most, swept = 0.0, np.inf, 0.0, False
+    speed, slowest, least, most, swept = 0.0, np.inf, np.inf, 0.0, False
     large = components.node[c + 1] - components.node[c] > LARGE
     for j in range(components.node[c], components.node[c + 1]):
         f = nodes.member[j]
         v, w = solver_frames.start_v[f], frames.inverse_mass[f]
-        speed, swept = max(speed, dot(v, v)), swept or solver_frames.swept[f]
+        speed, slowest, swept = max(speed, dot(v, v)), min(slowest, dot(v, v)), swept or solver_frames.swept[f]
         least, most = min(least, w), max(most, w)
     slow = speeds.slow[0]
     limit = speeds.large[0] if large else (RESTING * slow if swept else slow)
-    return Motion(speed <= limit * limit and not (large and swept), swept, most > UNEVEN * least, large)
+    calm, stirred = speed <= limit * limit and not (large and swept), slowest > limit * limit
+    return Motion(calm, stirred, swept, most > UNEVEN * least, large)
 
 
 @steady

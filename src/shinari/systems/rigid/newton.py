@@ -68,8 +68,8 @@ LIMITS = {
     "auto": DirectLimits(6.0, 60.0, 500.0, 1000.0),
 }
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
-# failed, of a component that rests and of one that moves. That of a large one is made once, and worth all steps.
-MOST_STEPS, TRIES, MOVING_TRIES = 30, 15, 8
+# failed, and where all bodies of a component move. That of a large one at rest is made once, and worth all steps.
+MOST_STEPS, TRIES, STIRRED_TRIES = 30, 15, 8
 # Rounding of a gap relative to the largest coordinate of its component: two spacings of numbers for each body.
 ROUNDING = 2.0**-50
 
@@ -157,7 +157,7 @@ def choose_solver(
     components.direct[c], components.calm[c], components.softness[c] = 1 if direct else 0, 1 if calm else 0, 1.0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and (swept or motion.large)) else 0
-    components.tries[c] = (MOST_STEPS if motion.large else TRIES) if motion.calm else MOVING_TRIES
+    components.tries[c] = MOST_STEPS if motion.calm and motion.large else (STIRRED_TRIES if motion.stirred else TRIES)
     if components.trial[c] != 0:
         flags.trying[0] = 1
     if not direct:

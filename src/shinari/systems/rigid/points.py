@@ -49,7 +49,7 @@ from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
 from shinari.systems.rigid.components import MOVES, UNLOADED, Components, has_failed
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
-from shinari.systems.rigid.contact.pairs import Pairs, Points
+from shinari.systems.rigid.contact.pairs import Pairs, Points, is_moved
 from shinari.systems.rigid.elements import (
     POINT_STIFFNESS,
     Curved,
@@ -153,18 +153,25 @@ def start_points(
     """Begin a substep at its start pose for the points of a pair: frames and arms of the elements, target gaps.
 
     The arms stay: opposite forces at one point of the start have no total moment. Where both frames stand still in a
-    component that stood, nothing has changed since the last substep.
+    component that stood, nothing has changed since the last substep. From step to step that holds for points that began
+    with the inertia of their frames at the start of a step, not at a prediction.
     """
     if pairs.rows[k] == 0:
         return
     first, rebuilt = pairs.start[k], detection.rebuild_table[0] != 0
     a, b = points.frames[first]
     c = elements.component[first_point + first]
-    if not rebuilt and (c < 0 or components.stood[c] != 0):
-        if margins.still[a] and margins.still[b]:
-            return
-        if c >= 0:
-            components.disturbed[c] = 1
+    still, stood = margins.still[a] and margins.still[b], c >= 0 and components.stood[c] != 0
+    if not rebuilt and stood and not still:
+        components.disturbed[c] = 1
+    if not rebuilt and still and (stood or c < 0):
+        return
+    if rebuilt and still and stood and pairs.begun[k] and not is_moved(pairs, k):
+        # all is as it was, but for the force
+        for p in range(first, first + pairs.rows[k]):
+            work.limit[p] = limit_of(points.normal[p], points.force[p])
+        return
+    pairs.begun[k] = rebuilt and detection.renew[0] != 0 and detection.detections[0] == 1
     bodies = Bodies(a, b, rotation_rows(frames.q[a]), sub(frames.x[a], frames.x[b]))
     law = points.law[first]
     for p in range(first, first + pairs.rows[k]):
@@ -174,6 +181,12 @@ def start_points(
                 # a point without moments leaves them as they are
                 clear_point(first_point + p, elements)
         start_point(p, first_point + p, bodies, law, points, work, elements, frames, flags, terms, rebuilt)
+
+
+@steady
+def limit_of(n, force):
+    """Normal force that bounds the friction of a point, by the force of the last substep."""
+    return max(dot(n, force), 0.0)
 
 
 @steady
@@ -197,7 +210,7 @@ def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms,
         relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
         speed = dot(n, relative_velocity)
         work.friction_coefficient[p] = friction_coefficient(tangential(relative_velocity, n), law)
-    work.limit[p] = max(dot(n, last), 0.0)
+    work.limit[p] = limit_of(n, last)
     target = 0.0
     if law[COMPLIANCE] == 0.0 and gap < 0.0:
         target = gap + recovery(-RECOVERY * gap, terms.escape[0] * h)
@@ -307,7 +320,7 @@ def begin_points(
     if component >= 0 and components.stands[component] != MOVES:
         return
     a, b = points.frames[first]
-    frozen = not (frames.active[a] or frames.active[b])
+    frozen, pairs.begun[k] = not (frames.active[a] or frames.active[b]), False
     calm = component >= 0 and components.calm[component] != 0
     swept = component >= 0 and components.direct[component] == 0
     pairs.direct[k] = component >= 0 and not swept

@@ -47,8 +47,7 @@ CLOSE = 1e-20
 
 @kernel
 def drop_factor(c, components: Components):
-    """Drop the factor of a component at the begin of a step, and that it stood."""
-    components.stood[c], components.disturbed[c] = 0, 0
+    """Drop the factor of a component at the begin of a step."""
     components.factored[c], components.factorings[c] = 0, 0
     components.iterations[c], components.failures[c] = 0, 0
 

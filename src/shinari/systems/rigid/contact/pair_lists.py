@@ -186,6 +186,6 @@ def begin_pair(
     a, b = pairs.collision_shapes[p]
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
-    pairs.current[p], pairs.fresh[p], pairs.margin[p] = False, False, 0.0
+    pairs.current[p], pairs.fresh[p], pairs.begun[p], pairs.margin[p] = False, False, False, 0.0
     if row >= 0:
         copy_points(pairs, p, kept, row)

@@ -83,6 +83,9 @@ class Pairs(Record):
     current = Field(np.bool_, doc="whether the points are those of the last poses at which contacts were detected")
     fresh = Field(np.bool_, doc="whether they were found at these poses, so that they depend on nothing else")
     renew = Field(np.bool_, doc="whether the points are found again in this substep")
+    begun = Field(
+        np.bool_, doc="whether its points began in the first substep of a step, and their component has stood since"
+    )
     direct = Field(np.bool_, doc="whether its points took part in a direct solution as the last one began")
     changed = Field(
         np.bool_, doc="whether the active points differ from those of the last substep, or were found again"
@@ -312,6 +315,12 @@ def write_slots(
         write_slot(pairs.place[p], rank, f, e, poses, stored, rows, i)
     pairs.count[p] = count
     mark_active(p, f, e, pairs.reach[p], pairs, stored, poses)
+
+
+@steady
+def is_moved(pairs, p):
+    """Whether a pair with points has others than before the table was rebuilt, or other rows in it."""
+    return pairs.rows[p] > 0 and (pairs.changed[p] or pairs.start[p] != pairs.old_start[p])
 
 
 @steady

@@ -28,6 +28,7 @@ from shinari.systems.rigid.contact.pairs import (
     Pairs,
     Points,
     finder,
+    is_moved,
     kind_of_pair,
     place_points,
     set_frame_pose,
@@ -210,12 +211,6 @@ def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
     shapes = collision_shapes.shapes.kind.tolist()
     bodies = {shape for g, shape in enumerate(shapes) if collision_shapes.arrays.frame[g] < collision_shapes.body_count}
     return sorted({int(kind_of_pair(*pair)) for pair in itertools.product(bodies, set(shapes))})
-
-
-@steady
-def is_moved(pairs, p):
-    """Whether a pair with points has others than before, or other rows in the table."""
-    return pairs.rows[p] > 0 and (pairs.changed[p] or pairs.start[p] != pairs.old_start[p])
 
 
 @kernel
