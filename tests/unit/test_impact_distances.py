@@ -95,14 +95,16 @@ def test_bounds_of_triangles(name, size):
     # what enters needs no distance
     assert (bound <= np.maximum(sampled, 0.0) + 1e-9).all()
     assert (bound[apart] >= (1.0 - CLOSE) * (sampled - coarse)[apart] - 1e-9).all()
-    assert np.allclose(cases.weights.sum(axis=1), 1.0) and (cases.weights > -1e-9).all()
+    np.testing.assert_allclose(cases.weights.sum(axis=1), 1.0)
+    assert (cases.weights > -1e-9).all()
 
 
 def test_meshes_that_are_convex_are_known():
     """A cube is, an L-shaped solid and two cubes are not."""
     cube = sn.ConvexHull(np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T * 1.0)
     vertices, faces = cube.vertices, cube.faces
-    two = sn.Mesh(np.concatenate([vertices, vertices + [3, 0, 0]]), np.concatenate([faces, faces + len(vertices)]))
+    beside = vertices + np.array([3.0, 0.0, 0.0])
+    two = sn.Mesh(np.concatenate([vertices, beside]), np.concatenate([faces, faces + len(vertices)]))
     dent = sn.ConvexHull(np.random.default_rng(1).normal(size=(40, 3)))
     pushed = dent.vertices.copy()
     pushed[0] *= 0.7
