@@ -220,7 +220,7 @@ def test_elements_of_a_costly_component_have_blocks_once_it_gets_an_order():
     # seven neighbours of all are too costly while they move; with a chain beside them the mean cost is low enough
     system = System(1, "auto")
     bodies = np.flatnonzero(system.free)
-    system.solver_frames.swept[...], system.solver_frames.start_v[...] = True, 10.0 * SLOW
+    system.solver_frames.swept[...], system.solver_frames.start_v[...] = True, 10.0 * SPEEDS.slow[0]
     clique, chain = bodies[:7], bodies[7:32]
     pairs = [(a, b) for a in clique for b in clique if a < b]
     links = list(itertools.pairwise(chain))

@@ -16,7 +16,7 @@ RADIUS, CELLS = 0.05, 4
 FINGER, MOUNTED, PALM = (0.02, 0.11, 0.07), 0.075, 0.15
 LIFT, CLOSE, MOST = 0.2, 1.0, 0.45
 STIFFNESS, DAMPING, MOMENT = 2.0, 0.1, 0.6
-HIGH, HELD = 0.06, 8
+HIGH, HELD, FIRM = 0.06, 8, 0.33
 
 
 class LiftBall(Task):
@@ -63,8 +63,10 @@ class LiftBall(Task):
         return scene
 
     def settle(self, simulation: Simulation) -> None:
-        """The ball comes to rest."""
-        simulation.step(30)
+        """The ball, which stands on a corner at first, tips over and comes to rest; it is put back into the middle."""
+        simulation.step(240)
+        x = simulation.positions(self.ball)
+        x[:, [0, 2]] -= x[:, [0, 2]].mean(axis=0)
 
     def prepare(self) -> None:
         """Angles of the fingers, and for how many actions the ball was held up."""
@@ -108,7 +110,7 @@ class LiftBall(Task):
         return self.held >= HELD
 
     def script(self) -> np.ndarray:
-        """Close the fingers for a second, then lift."""
+        """Close the fingers until their motors pull with two thirds of what they can, then lift."""
         up = self.elapsed * self.every * self.worlds.settings.dt > 1.0
         high = self.worlds.state.body_positions[:, 0, 1] > PALM + 1.5 * HIGH
-        return np.stack([np.where(up & ~high, 0.5, 0.0), np.ones(len(self.worlds))], axis=1)
+        return np.stack([np.where(up & ~high, 0.5, 0.0), np.where(self.grip < FIRM, 1.0, 0.0)], axis=1)

@@ -98,9 +98,9 @@ def find_times(meshes: bool) -> Kernel:
         b = body_shapes.frame[k]
         starts, ends, turn = paths_of(particles, origins, begins, i, frames, b)
         radius = np.float64(least_of(begins.radius, i))
-        solid = body_shapes.kind[k], body_shapes.size[k], spin_reach(body_shapes, k)
+        solid, reach = (body_shapes.kind[k], body_shapes.size[k], body_shapes.convex[k]), spin_reach(body_shapes, k)
         pose = body_shapes.local_pose[k]
-        time = impact_time(distance_and_normal, solid, fields, (starts, ends), turn, pose, radius, 0.0, -1.0)
+        time = impact_time(distance_and_normal, solid, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0)
         paths.time[m] = time
         if time < ONE:
             state.hit[0] = 1
@@ -128,11 +128,12 @@ def part_paths(meshes: bool) -> Kernel:
                 continue
             i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
             b, kind, size = body_shapes.frame[k], body_shapes.kind[k], body_shapes.size[k]
+            solid = kind, size, body_shapes.convex[k]
             starts, ends, turn = paths_of(particles, origins, begins, i, frames, b)
             radius = np.float64(least_of(begins.radius, i))
             time, pose = paths.time[m], body_shapes.local_pose[k]
             points = along(starts, ends, turn, pose, time)
-            _, weights = least_distance(distance_and_normal, kind, size, fields, points, radius + radius, 0.0, 0.0)
+            _, weights = least_distance(distance_and_normal, solid, fields, points, radius + radius, 0.0, 0.0)
             at = blend(weights, points[0], points[1], points[2])
             value, n = distance_and_normal(kind, at, size, fields)
             # the point of the body that is met, at the impact and at the end, in the axes at the start
@@ -146,7 +147,7 @@ def part_paths(meshes: bool) -> Kernel:
             gone = sub(rotate(exponential(turn), met), rotate(exponential(scale(turn, time)), met))
             path = sub(blend(weights, ends[0], ends[1], ends[2]), blend(weights, starts[0], starts[1], starts[2]))
             first, _ = least_distance(
-                distance_and_normal, kind, size, fields, along(starts, ends, turn, pose, 0.0), radius, 0.0, 0.0
+                distance_and_normal, solid, fields, along(starts, ends, turn, pose, 0.0), radius, 0.0, 0.0
             )
             depth = min(radius, first) - (dot(n, sub(scale(path, ONE - time), gone)) + value)
             part = vertex_weights(weights, i)

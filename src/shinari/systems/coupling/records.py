@@ -22,6 +22,9 @@ class BodyShapeTable(Record):
     centre = Field(np.float64, 3, unit="m", doc="middle of the box in the axes of the frame")
     radius = Field(np.float64, unit="m", doc="half the diagonal of the box")
     reach = Field(np.float64, unit="m", doc="how far a point of it can be from the origin of its frame")
+    convex = Field(
+        np.float64, unit="m", doc="distance up to which all of it is behind each plane that touches it; -1: not convex"
+    )
     surface = Field(np.float64, 4, doc="friction, static friction, restitution, compliance [m/N]")
     middle = Field(np.float64, 3, unit="m", doc="middle of the box in the world")
     margin = Field(np.float64, unit="m", doc="distance that it may go before the next detection")
@@ -43,6 +46,7 @@ def body_shape_table(body_shapes: "BodyShapes") -> BodyShapeTable:
         "centre": "centres",
         "radius": "radii",
         "reach": "reaches",
+        "convex": "convex",
         "surface": "surfaces",
     }
     for field, name in names.items():

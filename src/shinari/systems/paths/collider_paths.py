@@ -24,7 +24,7 @@ from shinari.shapes.cylinder import Cylinder
 from shinari.shapes.kernels.all_distances import distances, is_mesh, mesh_distance
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.mesh_distance import MeshFields
-from shinari.shapes.registry import LAST_UNBOUNDED
+from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.shapes.sphere import Sphere
 from shinari.systems.colliders.collide import place, record
 from shinari.systems.colliders.elements import (
@@ -278,6 +278,13 @@ def find_safe(
         paths.known[m] = np.float64(safe)
 
 
+@steady
+def solid_of(colliders, k, zero):
+    """A collider as `shinari.systems.paths.impact.least_distance` takes it; meshes have patches."""
+    convex = zero + np.float32(np.inf) if colliders.kind[k] <= LAST_CONVEX else zero - ONE
+    return colliders.kind[k], colliders.size[k], convex
+
+
 @once
 def find_times(meshes: bool) -> Kernel:
     """Kernel that finds the times of impact of an item with the colliders near it."""
@@ -302,10 +309,10 @@ def find_times(meshes: bool) -> Kernel:
             if longest_path(ends, starts) <= np.float32(SHORT) * radius + depths.short[k]:
                 continue
             zero = radius - radius
-            solid = colliders.kind[k], colliders.size[k], zero
             time = impact_time(
                 distance_and_normal,
-                solid,
+                solid_of(colliders, k, zero),
+                zero,
                 fields,
                 (starts, ends),
                 (zero, zero, zero),
@@ -347,9 +354,8 @@ def part_paths(meshes: bool) -> Kernel:
                 time = radius - radius + np.float32(paths.time[m])
                 zero = radius - radius
                 points = along(starts, ends, (zero, zero, zero), identity(zero), time)
-                _, weights = least_distance(
-                    distance_and_normal, kind, size, fields, points, radius + radius, depths.allowed[k], zero
-                )
+                solid, enough = solid_of(colliders, k, zero), radius + radius
+                _, weights = least_distance(distance_and_normal, solid, fields, points, enough, depths.allowed[k], zero)
                 at = blend(weights, points[0], points[1], points[2])
                 value, n = distance_and_normal(kind, at, size, fields)
                 if contacts.normal_correction[m] <= ZERO:
@@ -358,7 +364,7 @@ def part_paths(meshes: bool) -> Kernel:
                     continue
                 state.impacts[0] += 1
                 end = blend(weights, ends[0], ends[1], ends[2])
-                first, _ = least_distance(distance_and_normal, kind, size, fields, starts, radius, zero, zero)
+                first, _ = least_distance(distance_and_normal, solid, fields, starts, radius, zero, zero)
                 depth = min(radius, first) - (dot(n, sub(end, at)) + value)
                 part = vertex_weights(weights, i)
                 w = inverse_mass_at(particles.x, i, part)

@@ -6,8 +6,8 @@ they end, while the solid turns. No point of the triangle goes farther than the 
 of the solid than the rotation times its distance from the origin.
 
 The least distance is bounded from below by bisecting the triangle: a solid is no nearer to a part of it than its
-distance from the centroid less the extent of the part; a convex solid lies behind the plane that touches it where it is
-nearest to the centroid.
+distance from the centroid less the extent of the part. A convex solid lies behind each plane that touches it: a few
+planes do instead.
 """
 
 import numpy as np
@@ -16,8 +16,7 @@ from shinari.compute import scratch
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local
 from shinari.maths.quaternion import exponential, rotate_back
-from shinari.maths.vec3 import ONE, add, dot, norm, scale, sub
-from shinari.shapes.registry import LAST_CONVEX
+from shinari.maths.vec3 import ONE, add, cross, dot, norm, scale, sub
 from shinari.systems.colliders.elements import blend, longest_path
 
 # A path is safe when it keeps this part of the radius all along, or nearly its distance where that is less already.
@@ -29,17 +28,113 @@ NEARER, FARTHER = np.float32(0.1), np.float32(0.9)
 STEPS = 80
 # Nearer than this part of the radius an object counts as inside already: it has no side.
 TANGLED = np.float32(1e-4)
+# Planes that bound the distance from a convex solid, and looks of which each gives one.
+PLANES, CUTS = 4, 24
 HALF = np.float32(0.5)
 
 
 @steady
-def least_distance(distance_and_normal, kind, s, fields, points, enough, allowed, too_near):
+def greatest(planes, count, u):
+    """The greatest of linear functions over a triangle, given at its corners, where it has the weights u."""
+    most = planes[0, 0] * u[0] + planes[0, 1] * u[1] + planes[0, 2] * u[2]
+    for k in range(1, count):
+        most = max(most, planes[k, 0] * u[0] + planes[k, 1] * u[1] + planes[k, 2] * u[2])
+    return most
+
+
+@steady
+def lowest_of_planes(planes, count):
+    """Least value over a triangle of the greatest of linear functions, and where it is, as weights.
+
+    It is a corner, where two of them are equal on an edge, or where three are equal inside.
+    """
+    zero = planes[0, 0] - planes[0, 0]
+    one = zero + ONE
+    weights = one, zero, zero
+    least = greatest(planes, count, weights)
+    for corner in range(1, 3):
+        u = zero, one if corner == 1 else zero, zero if corner == 1 else one
+        value = greatest(planes, count, u)
+        if value < least:
+            least, weights = value, u
+    for i in range(1, count):
+        for j in range(i):
+            d = planes[i, 0] - planes[j, 0], planes[i, 1] - planes[j, 1], planes[i, 2] - planes[j, 2]
+            for edge in range(3):
+                first = d[0] if edge == 0 else (d[1] if edge == 1 else d[2])
+                second = d[1] if edge == 0 else (d[2] if edge == 1 else d[0])
+                if first * second < zero:
+                    t = first / (first - second)
+                    rest = one - t
+                    u = (rest, t, zero) if edge == 0 else ((zero, rest, t) if edge == 1 else (t, zero, rest))
+                    value = greatest(planes, count, u)
+                    if value < least:
+                        least, weights = value, u
+            for k in range(j):
+                n = cross(d, (planes[i, 0] - planes[k, 0], planes[i, 1] - planes[k, 1], planes[i, 2] - planes[k, 2]))
+                total = n[0] + n[1] + n[2]
+                if total != zero and min(n[0] / total, min(n[1] / total, n[2] / total)) >= zero:
+                    u = scale(n, one / total)
+                    value = greatest(planes, count, u)
+                    if value < least:
+                        least, weights = value, u
+    return least, weights
+
+
+@steady
+def cut_distance(distance_and_normal, solid, fields, points, enough, allowed, too_near):
+    """Bounds of the distance of a triangle from a convex solid, as `least_distance`.
+
+    The distance is a convex function, nowhere less than the greatest of the planes that touch it (Kelley 1960, The
+    Cutting-Plane Method for Solving Convex Programs). The next look is where these are lowest.
+
+    Returns:
+        The lower bound [m], the upper one, and the weights of the nearest point found.
+    """
+    kind, s, convex = solid
+    a, b, c = points
+    zero = a[0] - a[0]
+    third = (zero + ONE) / (ONE + ONE + ONE)
+    planes, count, u = scratch((PLANES, 3), zero), 0, (third, third, third)
+    low, best, nearest = zero - np.float32(1e30), zero + np.float32(1e30), u
+    for _ in range(CUTS):
+        x = blend(u, a, b, c)
+        value, n = distance_and_normal(kind, x, s, fields)
+        value = value + allowed
+        if value < best:
+            best, nearest = value, u
+        if value > convex:
+            # too far away for a plane: no point of the triangle is nearer than this
+            low = max(low, value - max(norm(sub(a, x)), max(norm(sub(b, x)), norm(sub(c, x)))))
+            break
+        at = count
+        if count == PLANES:
+            # the one that is lowest there tells least
+            at, least = 0, zero + np.float32(1e30)
+            for k in range(PLANES):
+                height = planes[k, 0] * u[0] + planes[k, 1] * u[1] + planes[k, 2] * u[2]
+                if height < least:
+                    at, least = k, height
+        else:
+            count += 1
+        planes[at, 0] = value + dot(n, sub(a, x))
+        planes[at, 1] = value + dot(n, sub(b, x))
+        planes[at, 2] = value + dot(n, sub(c, x))
+        bound, u = lowest_of_planes(planes, count)
+        low = max(low, bound)
+        if low >= enough or low >= (ONE - CLOSE) * best or best <= too_near:
+            break
+    return low, best, nearest
+
+
+@steady
+def least_distance(distance_and_normal, solid, fields, points, enough, allowed, too_near):
     """A lower bound of the distance of a triangle from a solid, and the weights of about the nearest point.
 
     Args:
         distance_and_normal: The function of the shapes.
-        kind: Kind of the solid.
-        s: Its numbers.
+        solid: Kind of the solid, its numbers, and the distance up to which all of it is behind each plane that touches
+            it [m]: less than 0 where it is not convex.
         fields: Distance fields of meshes.
         points: Corners of the triangle in the axes of the solid [m].
         enough: Distance [m] above which it does not matter.
@@ -50,10 +145,15 @@ def least_distance(distance_and_normal, kind, s, fields, points, enough, allowed
     Returns:
         The bound [m], at most `CLOSE` less than the distance, where that is above `too_near`; else `too_near` at most.
     """
+    kind, s, convex = solid
     a, b, c = points
     zero = a[0] - a[0]
     one = zero + ONE
     third = one / (one + one + one)
+    if convex >= zero:
+        low, best, nearest = cut_distance(distance_and_normal, solid, fields, points, enough, allowed, too_near)
+        if low >= enough or low >= (ONE - CLOSE) * best or best <= too_near:
+            return min(low, best), nearest
     stack = scratch((DEPTH, 9), zero)
     for k in range(9):
         stack[0, k] = one if k % 4 == 0 else zero
@@ -72,7 +172,7 @@ def least_distance(distance_and_normal, kind, s, fields, points, enough, allowed
         if value < best:
             best, nearest = value, scale(add(u, add(v, w)), third)
         bound = value - max(norm(sub(p, x)), max(norm(sub(q, x)), norm(sub(r, x))))
-        if kind <= LAST_CONVEX:
+        if value <= convex:
             plane = value + min(dot(n, sub(p, x)), min(dot(n, sub(q, x)), dot(n, sub(r, x))))
             bound = max(bound, plane)
         if bound >= enough or bound >= (ONE - CLOSE) * best or looks >= MOST or depth + 2 > DEPTH:
@@ -116,12 +216,13 @@ def along(begins, ends, turn, pose, time):
 
 
 @steady
-def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, allowed, known):
+def impact_time(distance_and_normal, solid, reach, fields, paths, turn, pose, radius, allowed, known):
     """Time of impact of a triangle with a solid that is fixed to a frame, 1 when there is none.
 
     Args:
         distance_and_normal: The function of the shapes.
-        solid: Kind of the solid, its numbers, and how far a point of it can be from the origin of the frame [m].
+        solid: See `least_distance`.
+        reach: How far a point of the solid can be from the origin of the frame [m].
         fields: Distance fields of meshes.
         paths: `begins` and `ends`, see `along`.
         turn: Rotation vector, see `along`.
@@ -134,18 +235,17 @@ def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, a
         The last time known to be safe, so that a path that ends there is; 1 for what begins inside.
     """
     begins, ends = paths
-    kind, s, reach = solid
     fastest = longest_path(ends, begins) + norm(turn) * reach
     zero = fastest - fastest
     # no point goes farther than half the path from where it is in the middle of it
     points = along(begins, ends, turn, pose, zero + HALF)
     enough = KEPT * (radius + allowed) + HALF * fastest
-    distance, _ = least_distance(distance_and_normal, kind, s, fields, points, enough, allowed, enough)
+    distance, _ = least_distance(distance_and_normal, solid, fields, points, enough, allowed, enough)
     if distance > enough:
         return zero + ONE
     points = along(begins, ends, turn, pose, zero)
     enough = KEPT * (radius + allowed) + fastest / FARTHER
-    distance, _ = least_distance(distance_and_normal, kind, s, fields, points, enough, allowed, zero)
+    distance, _ = least_distance(distance_and_normal, solid, fields, points, enough, allowed, zero)
     least = min(KEPT * (radius + allowed), NEARLY * distance)
     if distance <= TANGLED * radius or distance - least > fastest:
         return zero + ONE
@@ -160,7 +260,7 @@ def impact_time(distance_and_normal, solid, fields, paths, turn, pose, radius, a
             return zero + ONE
         points = along(begins, ends, turn, pose, time)
         rest = least + (ONE - time) * fastest / FARTHER
-        distance, _ = least_distance(distance_and_normal, kind, s, fields, points, rest, allowed, zero)
+        distance, _ = least_distance(distance_and_normal, solid, fields, points, rest, allowed, zero)
         if distance - least < stop:
             break
     return safe

@@ -10,7 +10,8 @@ from shinari.maths.quaternion import conjugate, multiply
 from shinari.scene.body import Body
 from shinari.shapes.base import Shape
 from shinari.shapes.kernels.encode import encode_shapes
-from shinari.shapes.mesh import Mesh
+from shinari.shapes.mesh import MESH, Mesh
+from shinari.shapes.registry import LAST_CONVEX
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,15 @@ class BodyShapes:
     def reaches(self) -> np.ndarray:
         """How far a point of each can be from the origin of its frame [m], (K,)."""
         return np.linalg.norm(self.centres, axis=1) + self.radii
+
+    @property
+    def convex(self) -> np.ndarray:
+        """Distance up to which all of a shape is behind each plane that touches it [m], (K,); -1: it is not convex."""
+        convex = np.where(self.kinds <= LAST_CONVEX, np.inf, -1.0)
+        meshes = self.kinds == MESH
+        if meshes.any():
+            convex[meshes] = self.fields[0][self.sizes[meshes, 0].astype(np.int64), 7]
+        return convex
 
 
 def body_shapes_of(bodies: Sequence[Body]) -> BodyShapes:
