@@ -104,7 +104,7 @@ PLACES = (0.003, 0.004), (-0.009, -0.005), (0.006, 0.002)
 def test_a_falling_sheet_never_enters_a_solid(name, precision):
     """Thickness 1 mm, edges of 2 cm: no sample of any triangle enters the solid, or is 5 % deep at rest.
 
-    In the fall contacts at an edge push each other, and one is deeper in some frames: 1 of 1,000 at an edge, 6 at a corner.
+    In the fall contacts at an edge push each other: one is deeper in 1 of 1,000 frames, at a corner in 6.
     """
     depths = np.array([depths_of_fall(name, precision, place) for place in PLACES])
     assert depths.max() < 0.5
