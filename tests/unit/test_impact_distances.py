@@ -6,7 +6,6 @@ import pytest
 import shinari as sn
 from shinari.collision.narrow.fields import BodyFields, body_fields, distances
 from shinari.compute import Field, Program, Record, kernel
-from shinari.shapes.kernels.mesh_field import build_field, join_fields
 from shinari.systems.paths.impact import CLOSE, least_distance
 from shinari.systems.rigid.body_shapes import body_shapes_of
 
@@ -108,8 +107,11 @@ def test_meshes_that_are_convex_are_known():
     dent = sn.ConvexHull(np.random.default_rng(1).normal(size=(40, 3)))
     pushed = dent.vertices.copy()
     pushed[0] *= 0.7
-    found = [build_field(mesh).convex for mesh in (cube.mesh, sn.Mesh(vertices, faces), two)]
+    found = [mesh.is_convex for mesh in (cube.mesh, sn.Mesh(vertices, faces), two)]
     assert found == [True, True, False]
-    assert not build_field(sn.Mesh(pushed, dent.faces)).convex
-    frames = join_fields([build_field(cube.mesh), build_field(two)], np.float64)[0]
-    assert frames[0, 7] > 0.0 > frames[1, 7]
+    assert not sn.Mesh(pushed, dent.faces).is_convex
+    scene = sn.Scene()
+    for shape in (cube, two):
+        scene.add_rigid_body(shape)
+    hull, both = body_shapes_of(scene.bodies).convex
+    assert hull > 0.0 > both

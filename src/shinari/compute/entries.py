@@ -5,13 +5,12 @@ possible (its source is not known, or it returns from inside a loop of its own) 
 """
 
 import ast
-import inspect
 import linecache
 import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from shinari.compute.kernels import Function, Kernel
+from shinari.compute.kernels import Function, Kernel, definition_of
 
 
 def entry(kernel: Kernel, read: Callable[[int], Any]) -> Any:
@@ -39,11 +38,8 @@ def entry(kernel: Kernel, read: Callable[[int], Any]) -> Any:
 def _body(kernel: Kernel) -> list[str]:
     names = ", ".join([kernel.item, *(name for name, _ in kernel.parameters)])
     call = [f"        body_({names})"]
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kernel.python_function))).body[0]
-    except (OSError, TypeError, SyntaxError):
-        return call
-    if not isinstance(tree, ast.FunctionDef):
+    tree = definition_of(kernel.python_function)
+    if tree is None:
         return call
     statements = tree.body[1:] if ast.get_docstring(tree, clean=False) is not None else tree.body
     returns = _ReturnsToContinue()

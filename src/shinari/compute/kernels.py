@@ -209,17 +209,11 @@ class Kernel:
         Raises:
             CompileError: It assigns to one; the message says to which.
         """
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(self.python_function)))
-        except (OSError, TypeError, SyntaxError):
-            # the entry calls a body whose source is not known, which has variables of its own
-            return
-        shared_by_items = {name for name, _ in self.parameters}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in shared_by_items:
-                raise CompileError(
-                    f"{self.name}: assigns to its parameter {node.id}, which all items of a launch share"
-                )
+        definition = definition_of(self.python_function)
+        # the entry calls a body whose source is not known, which has variables of its own
+        taken = {name for name, _ in self.parameters} & assigned_in(definition) if definition is not None else set()
+        if taken:
+            raise CompileError(f"{self.name}: assigns to its parameter {min(taken)}, which all items of a launch share")
 
     @property
     def records(self) -> list[type[Record]]:
@@ -400,6 +394,20 @@ def referenced(python_function: Callable) -> list[tuple[str, Any]]:
         modules += [value for _, value in inside if isinstance(value, ModuleType) and value not in (*modules, np, math)]
         found += inside
     return found
+
+
+def definition_of(python_function: Callable) -> ast.FunctionDef | None:
+    """The definition of a function as a tree; None where its source is not known."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(python_function))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return None
+    return tree if isinstance(tree, ast.FunctionDef) else None
+
+
+def assigned_in(definition: ast.FunctionDef) -> set[str]:
+    """Names to which a function assigns."""
+    return {node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def shared_callees(python_function: Callable, precision: type, seen: set[int]) -> Iterator[Native]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shinari import check
+from shinari.compute.once import cached_property
 from shinari.errors import SceneError
 from shinari.geometry.topology import unite
 from shinari.schema_types import Name, NonNegative, Table
@@ -17,6 +18,10 @@ from shinari.shapes.registry import register
 
 FLAT = 1e-7
 """Height over longest edge under which a triangle has no area: in single precision it has no normal."""
+MOST_CONVEX, FLAT = 4096, 1e-5
+"""Most faces of a mesh that counts as convex, and how far a corner may be above a face, over the size."""
+CHUNK = 256
+"""Faces that are compared with all corners at once."""
 PARTS = "vertices", "faces", "solid", "thickness"
 """What a mesh is made from."""
 
@@ -113,6 +118,18 @@ class Mesh(Shape):
         """Why the mesh is no solid, for a message."""
         codes, counts, _, _ = _edges(unite(self.vertices, self.faces), len(self.vertices))
         return _open(codes, counts, len(self.vertices)) if (counts != 2).any() else "the mesh is a sheet, solid=False"
+
+    @cached_property
+    def is_convex(self) -> bool:
+        """Whether all corners of a solid are behind the planes of all its faces; large meshes count as not convex."""
+        if not self.solid or len(self.faces) > MOST_CONVEX:
+            return False
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        n = np.cross(b - a, c - a)
+        n /= np.linalg.norm(n, axis=1)[:, None]
+        above = FLAT * np.ptp(self.vertices, axis=0).max() + np.einsum("ij,ij->i", n, a)
+        parts = (slice(k, k + CHUNK) for k in range(0, len(n), CHUNK))
+        return all((n[part] @ self.vertices.T <= above[part, None]).all() for part in parts)
 
 
 def _check_areas(vertices: np.ndarray, faces: np.ndarray) -> None:

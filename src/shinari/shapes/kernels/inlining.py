@@ -6,11 +6,9 @@ switch it is compiled once, as if the switch had been written by hand.
 
 import ast
 import builtins
-import inspect
-import textwrap
 from typing import Any
 
-from shinari.compute.kernels import Function, referenced
+from shinari.compute.kernels import Function, assigned_in, definition_of, referenced
 
 
 def body_of(function: Function, name: str, arguments: str, scope: dict[str, Any], result: str = "") -> list[str]:
@@ -25,18 +23,14 @@ def body_of(function: Function, name: str, arguments: str, scope: dict[str, Any]
     """
     scope[name] = function
     call = f"{result} = {name}({arguments})" if result else f"return {name}({arguments})"
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function.python_function))).body[0]
-    except (OSError, TypeError, SyntaxError):
-        return [call]
-    if not isinstance(tree, ast.FunctionDef):
+    tree = definition_of(function.python_function)
+    if tree is None:
         return [call]
     statements = tree.body[1:] if ast.get_docstring(tree, clean=False) is not None else tree.body
     returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     parameters = [parameter.arg for parameter in tree.args.args]
     single = len(returns) == 1 and returns[0] is statements[-1]
-    if (result and not single) or stored & set(parameters) or not isinstance(statements[-1], ast.Return):
+    if (result and not single) or assigned_in(tree) & set(parameters) or not isinstance(statements[-1], ast.Return):
         return [call]
     names = dict(zip(parameters, filter(None, map(str.strip, arguments.split(","))), strict=True))
     outside = dict(referenced(function.python_function))

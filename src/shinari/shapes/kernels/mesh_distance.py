@@ -38,8 +38,7 @@ class MeshFields(Record, ragged=True):
         real,
         8,
         doc="of each mesh: origin of the grid [m], edge of a cell [m] and its inverse, half the thickness [m] "
-        "(negative for a solid), distance [m] under which the direction to the surface is rounding, distance [m] up to "
-        "which all of it is behind each plane that touches it (-1: it is not convex)",
+        "(negative for a solid), distance [m] under which the direction to the surface is rounding, unused",
     )
     extents = Field(np.int64, 8, doc="of each mesh: cells along x, y, z, first cell, first node, end of nodes, unused")
     cells = Field(np.uint32, 3, doc="triangle nearest to the centre, first node and end of the search")

@@ -15,7 +15,7 @@ from shinari.compute import Program, function, kernel
 from shinari.compute.array_cache import load_arrays, store_arrays
 from shinari.compute.threads import team
 from shinari.geometry.topology import unite
-from shinari.shapes.kernels.mesh_distance import FAR, MeshFields, search, square_to_box, to_triangle
+from shinari.shapes.kernels.mesh_distance import MeshFields, search, square_to_box, to_triangle
 from shinari.shapes.mesh import Mesh
 
 LEAF = 4
@@ -24,8 +24,6 @@ CELLS_PER_TRIANGLE = 20
 MOST_CELLS = 2**20
 MARGIN = 2
 """Cells between the mesh and the border of its grid."""
-MOST_CONVEX, FLAT = 4096, 1e-5
-"""Most faces of a mesh that counts as convex, and how far a corner may be above a face, over the size."""
 NEARBY = 1.5
 """Cells whose centre is at most so many cells from the surface know where in the tree their triangles are."""
 
@@ -41,7 +39,6 @@ class Field:
     links: NDArray[np.uint32]
     triangles: NDArray[np.float64]
     normals: NDArray[np.float64]
-    convex: bool
 
 
 def build_field(mesh: Mesh) -> Field:
@@ -63,18 +60,7 @@ def build_field(mesh: Mesh) -> Field:
         cells = np.zeros(shape, np.uint32)
         fill_cells(cells, frame[None], extent[None], boxes, links, triangles)
         store_arrays("fields", name, code, [cells])
-    return Field(frame, extent, cells, boxes, links, triangles, normals, _is_convex(mesh))
-
-
-def _is_convex(mesh: Mesh) -> bool:
-    """Whether all corners of a solid are behind the planes of all its faces; large meshes count as not convex."""
-    if not mesh.solid or len(mesh.faces) > MOST_CONVEX:
-        return False
-    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
-    n = np.cross(b - a, c - a)
-    n /= np.linalg.norm(n, axis=1)[:, None]
-    heights = n @ mesh.vertices.T - np.einsum("ij,ij->i", n, a)[:, None]
-    return bool(heights.max() <= FLAT * np.ptp(mesh.vertices, axis=0).max())
+    return Field(frame, extent, cells, boxes, links, triangles, normals)
 
 
 def _fits(loaded: list[np.ndarray], shape: tuple[int, int], most: np.ndarray) -> bool:
@@ -100,8 +86,7 @@ def join_fields(fields: list[Field], real: type) -> tuple[np.ndarray, ...]:
         extent[3:6] += (cell, node, node)
         # the direction to the surface is rounding where the distance is that of a coordinate
         largest = np.abs(field.triangles[:, :3]).max()
-        rounding, convex = 8 * np.finfo(real).eps * largest, float(FAR) * field.frame[3] if field.convex else -1.0
-        frames.append([*field.frame[:6], rounding, convex])
+        frames.append([*field.frame[:6], 8 * np.finfo(real).eps * largest, 0.0])
         extents.append(extent)
         cells.append(field.cells + np.array([triangle, node, node], np.uint32))
         links.append(field.links + np.array([node, triangle, triangle], np.uint32))

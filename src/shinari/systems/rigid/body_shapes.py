@@ -10,7 +10,8 @@ from shinari.maths.quaternion import conjugate, multiply
 from shinari.scene.body import Body
 from shinari.shapes.base import Shape
 from shinari.shapes.kernels.encode import encode_shapes
-from shinari.shapes.mesh import MESH, Mesh
+from shinari.shapes.kernels.mesh_distance import FAR
+from shinari.shapes.mesh import Mesh
 from shinari.shapes.registry import LAST_CONVEX
 
 
@@ -19,6 +20,7 @@ class BodyShapes:
     """Arrays of the K shapes of all bodies, float64.
 
     Attributes:
+        shapes: The shapes, hulls as meshes.
         kinds: Kind of each, see `shinari.shapes.registry`, (K,) int64.
         sizes: Its numbers, (K, 4).
         fields: Distance fields of the meshes among them.
@@ -31,6 +33,7 @@ class BodyShapes:
         surfaces: Friction, static friction, restitution and compliance [m/N], (K, 4).
     """
 
+    shapes: list[Shape]
     kinds: np.ndarray
     sizes: np.ndarray
     fields: tuple[np.ndarray, ...]
@@ -56,9 +59,10 @@ class BodyShapes:
     def convex(self) -> np.ndarray:
         """Distance up to which all of a shape is behind each plane that touches it [m], (K,); -1: it is not convex."""
         convex = np.where(self.kinds <= LAST_CONVEX, np.inf, -1.0)
-        meshes = self.kinds == MESH
-        if meshes.any():
-            convex[meshes] = self.fields[0][self.sizes[meshes, 0].astype(np.int64), 7]
+        for k, shape in enumerate(self.shapes):
+            if isinstance(shape, Mesh) and shape.is_convex:
+                # farther away distances are estimates
+                convex[k] = float(FAR) * self.fields[0][int(self.sizes[k, 0]), 3]
         return convex
 
 
@@ -79,6 +83,7 @@ def body_shapes_of(bodies: Sequence[Body]) -> BodyShapes:
     poses = np.array(places).reshape(-1, 12)
     middles = corners.mean(axis=1)
     return BodyShapes(
+        shapes=shapes,
         kinds=kinds,
         sizes=sizes,
         fields=fields,
