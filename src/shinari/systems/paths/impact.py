@@ -16,8 +16,8 @@ from shinari.compute import scratch
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local
 from shinari.maths.quaternion import exponential, rotate_back
-from shinari.maths.vec3 import ONE, add, cross, dot, norm, scale, sub
-from shinari.systems.colliders.elements import blend, longest_path
+from shinari.maths.vec3 import ONE, add, cross, norm, scale, sub
+from shinari.systems.colliders.elements import blend, longest_path, tangent
 
 # A path is safe when it keeps this part of the radius all along, or nearly its distance where that is less already.
 KEPT, NEARLY = np.float32(0.2), np.float32(0.9)
@@ -82,6 +82,12 @@ def lowest_of_planes(planes, count):
 
 
 @steady
+def is_known(low, best, enough, too_near):
+    """Whether the bounds of a distance are near enough to each other, or no less matters."""
+    return low >= enough or low >= (ONE - CLOSE) * best or best <= too_near
+
+
+@steady
 def cut_distance(distance_and_normal, solid, fields, points, enough, allowed, too_near):
     """Bounds of the distance of a triangle from a convex solid, as `least_distance`.
 
@@ -117,12 +123,10 @@ def cut_distance(distance_and_normal, solid, fields, points, enough, allowed, to
                     at, least = k, height
         else:
             count += 1
-        planes[at, 0] = value + dot(n, sub(a, x))
-        planes[at, 1] = value + dot(n, sub(b, x))
-        planes[at, 2] = value + dot(n, sub(c, x))
+        planes[at, 0], planes[at, 1], planes[at, 2] = tangent(value, n, x, a, b, c)
         bound, u = lowest_of_planes(planes, count)
         low = max(low, bound)
-        if low >= enough or low >= (ONE - CLOSE) * best or best <= too_near:
+        if is_known(low, best, enough, too_near):
             break
     return low, best, nearest
 
@@ -152,7 +156,7 @@ def least_distance(distance_and_normal, solid, fields, points, enough, allowed, 
     third = one / (one + one + one)
     if convex >= zero:
         low, best, nearest = cut_distance(distance_and_normal, solid, fields, points, enough, allowed, too_near)
-        if low >= enough or low >= (ONE - CLOSE) * best or best <= too_near:
+        if is_known(low, best, enough, too_near):
             return min(low, best), nearest
     stack = scratch((DEPTH, 9), zero)
     for k in range(9):
@@ -173,8 +177,8 @@ def least_distance(distance_and_normal, solid, fields, points, enough, allowed, 
             best, nearest = value, scale(add(u, add(v, w)), third)
         bound = value - max(norm(sub(p, x)), max(norm(sub(q, x)), norm(sub(r, x))))
         if value <= convex:
-            plane = value + min(dot(n, sub(p, x)), min(dot(n, sub(q, x)), dot(n, sub(r, x))))
-            bound = max(bound, plane)
+            heights = tangent(value, n, x, p, q, r)
+            bound = max(bound, min(heights[0], min(heights[1], heights[2])))
         if bound >= enough or bound >= (ONE - CLOSE) * best or looks >= MOST or depth + 2 > DEPTH:
             # where the search ends early the nearest point found has to do
             bound = bound if looks < MOST else max(bound, HALF * best)

@@ -160,9 +160,7 @@ def spin_reach(collision_shapes, g, sphere):
 def turn_of(frames, f):
     """Rotation of a frame in the substep [rad]."""
     before, now = frames.begin_q[f], frames.q[f]
-    if before[0] == now[0] and before[1] == now[1] and before[2] == now[2] and before[3] == now[3]:
-        return 0.0
-    return norm(rotation_vector_between(frames.begin_q[f], frames.q[f]))
+    return 0.0 if before == now else norm(rotation_vector_between(before, now))
 
 
 @kernel(fastmath=STEADY)

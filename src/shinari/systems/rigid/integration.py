@@ -176,7 +176,7 @@ def half_turn(moments, i, spin, h):
 @steady
 def free_rotation(q, moments, i, spin, h):
     """Quaternion of a free body at the end of a substep, and whether its rotation was found."""
-    if spin[0] == 0.0 and spin[1] == 0.0 and spin[2] == 0.0:
+    if spin == (0.0, 0.0, 0.0):
         return q, True
     if is_round(moments, i):
         return moved_frame(q, scale(spin, h)), True
@@ -244,8 +244,7 @@ def velocities_after(frames, solver_frames, i, h):
     One that ends where it began has none: what is left of its free rotation is that of rounding.
     """
     moved, start, after = sub(frames.x[i], frames.x0[i]), frames.q0[i], frames.q[i]
-    same = moved[0] == 0.0 and moved[1] == 0.0 and moved[2] == 0.0
-    if same and after[0] == start[0] and after[1] == start[1] and after[2] == start[2] and after[3] == start[3]:
+    if moved == (0.0, 0.0, 0.0) and after == start:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     speed, free, momentum = scale(moved, 1.0 / h), solver_frames.free_q[i], solver_frames.momentum[i]
     rotation, moments = logarithm(multiply(conjugate(free), after)), scale(frames.moments[i], 1.0 / h)

@@ -49,7 +49,7 @@ class PairPushes(Record):
 def displacement_back(i, frames):
     """Displacement of a frame from its prediction to where the substep began."""
     t, w, here, start = sub(frames.x0[i], frames.x[i]), (0.0, 0.0, 0.0), frames.q[i], frames.q0[i]
-    if here[0] != start[0] or here[1] != start[1] or here[2] != start[2] or here[3] != start[3]:
+    if here != start:
         w = rotation_vector_between(here, start)
     return t[0], t[1], t[2], w[0], w[1], w[2]
 
@@ -60,9 +60,7 @@ def find_disturbed(
 ):  # fmt: skip
     """Mark a component that stood in the last substep if a frame has moved, or has another prediction than then."""
     i, c = nodes.frame[j], nodes.component[j]
-    x, q, before, turn = frames.x[i], frames.q[i], solver_frames.rested_x[i], solver_frames.rested_q[i]
-    same = x[0] == before[0] and x[1] == before[1] and x[2] == before[2]
-    same = same and q[0] == turn[0] and q[1] == turn[1] and q[2] == turn[2] and q[3] == turn[3]
+    same = frames.x[i] == solver_frames.rested_x[i] and frames.q[i] == solver_frames.rested_q[i]
     if components.stood[c] != 0 and not (same and margins.still[i]):
         components.disturbed[c] = 1
 

@@ -96,18 +96,6 @@ def motion_bound(frames, margins, f, time, fall, turned):
 
 
 @steady
-def same3(a, b):
-    """Whether two vectors of three are equal."""
-    return a[0] == b[0] and a[1] == b[1] and a[2] == b[2]
-
-
-@steady
-def vector_part(q):
-    """Vector part of a quaternion."""
-    return q[1], q[2], q[3]
-
-
-@steady
 def chord_between(q, turn):
     """Length of the chord that a rotation between two quaternions makes on a unit circle.
 
@@ -136,10 +124,8 @@ def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: 
     turned = chord_between(q, margins.start_rotation[f]) * margins.radius[f]
     travelled += motion_bound(frames, margins, f, TWO * h, fall, turned)
     margins.away[f] = not (travelled <= margins.margin[f])
-    here = same3(x, margins.position[f]) and same3((q[1], q[2], q[3]), vector_part(margins.rotation[f]))
-    margins.still[f] = (
-        here and q[0] == margins.rotation[f, 0] and same3(v, margins.velocity[f]) and spin == margins.spin_speed[f]
-    )
+    here = x == margins.position[f] and q == margins.rotation[f]
+    margins.still[f] = here and v == margins.velocity[f] and spin == margins.spin_speed[f]
     margins.position[f], margins.rotation[f], margins.velocity[f], margins.spin_speed[f] = x, q, v, spin
 
 

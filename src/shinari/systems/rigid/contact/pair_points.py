@@ -14,8 +14,6 @@ from shinari.maths.vec3 import ZERO, add, dot, scale, sub
 # Columns of a slot, and of its marks.
 SLOT_POINT, SLOT_NORMAL, SLOT_OFFSET, SLOT_SIDE, SLOT_COLUMNS = 0, 3, 6, 7, 8
 MARK_RADIUS_A, MARK_RADIUS_B, MARK_GAP, MARK_FEATURE, MARK_COLUMNS = 0, 1, 2, 3, 4
-
-
 # Points of a pair without a mesh, at most.
 FEW_POINTS = 4
 
@@ -45,32 +43,26 @@ def vector_at(rows, i, column):
 
 
 @steady
-def put_vector(slots, p, k, column, v):
-    """Write three numbers of a slot."""
-    slots[p + k, column], slots[p + k, column + 1], slots[p + k, column + 2] = v[0], v[1], v[2]
+def put_vector(rows, i, column, v):
+    """Write three numbers of a row."""
+    rows[i, column], rows[i, column + 1], rows[i, column + 2] = v[0], v[1], v[2]
 
 
 @steady
-def vector_of(slots, p, k, column):
-    """Three numbers of a slot."""
-    return slots[p + k, column], slots[p + k, column + 1], slots[p + k, column + 2]
-
-
-@steady
-def point_of_slot(slots, p, k, f, e, poses):
+def point_of_slot(slots, i, f, e, poses):
     """Normal in world axes, core point of one side less the origin of the frame of the other, and the gap."""
-    side = slots[p + k, SLOT_SIDE] > ZERO
+    side = slots[i, SLOT_SIDE] > ZERO
     own, other = (f, e) if side else (e, f)
-    n = rotate_vector(poses.pose[own], vector_of(slots, p, k, SLOT_NORMAL))
-    arm = rotate_vector(poses.pose[other], vector_of(slots, p, k, SLOT_POINT))
+    n = rotate_vector(poses.pose[own], vector_at(slots, i, SLOT_NORMAL))
+    arm = rotate_vector(poses.pose[other], vector_at(slots, i, SLOT_POINT))
     at = add(arm, sub(origin(poses.pose[other]), origin(poses.pose[own])))
-    gap = slots[p + k, SLOT_OFFSET] - dot(n, at)
+    gap = slots[i, SLOT_OFFSET] - dot(n, at)
     return n, at, gap if side else -gap
 
 
 @steady
-def core_of_a(slots, p, k, n, at, height, pose):
+def core_of_a(slots, i, n, at, height, pose):
     """Core point of a in the axes of its frame, of a slot and its point, and the height of a's core above b's."""
-    if slots[p + k, SLOT_SIDE] > ZERO:
+    if slots[i, SLOT_SIDE] > ZERO:
         return rotate_vector_back(pose, add(at, scale(n, height)))
-    return vector_of(slots, p, k, SLOT_POINT)
+    return vector_at(slots, i, SLOT_POINT)

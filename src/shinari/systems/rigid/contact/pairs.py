@@ -227,7 +227,7 @@ def mark_active(p, f, e, reach, pairs, stored, poses):
     """Mark the points whose gap is below the reach."""
     mask, least = 0, np.inf
     for k in range(pairs.count[p]):
-        _, _, gap = point_of_slot(stored.slots, pairs.place[p], k, f, e, poses)
+        _, _, gap = point_of_slot(stored.slots, pairs.place[p] + k, f, e, poses)
         mask |= (1 if gap < reach else 0) << k
         least = min(least, gap)
     pairs.least_gap[p], pairs.mask[p] = least, mask
@@ -256,12 +256,12 @@ def place_points(
     mask, active, reach, least, at = 0, pairs.mask[p], pairs.reach[p], np.inf, pairs.start[p]
     slots, place = stored.slots, pairs.place[p]
     for k in range(pairs.count[p]):
-        n, other, gap = point_of_slot(slots, place, k, f, e, poses)
+        n, other, gap = point_of_slot(slots, place + k, f, e, poses)
         mask |= (1 if gap < reach else 0) << k
         least = min(least, gap)
         if (active >> k) & 1:
             height = gap + points.radius[at, 0] + points.radius[at, 1]
-            points.core[at] = core_of_a(slots, place, k, n, other, height, poses.pose[f])
+            points.core[at] = core_of_a(slots, place + k, n, other, height, poses.pose[f])
             points.normal[at], points.gap[at] = n, gap
             at += 1
     pairs.least_gap[p] = least
@@ -269,20 +269,20 @@ def place_points(
 
 
 @steady
-def write_slot(p, k, f, e, poses, stored, rows, i):
-    """Store row i of a manifold as point k at place p."""
+def write_slot(at, f, e, poses, stored, rows, i):
+    """Store row i of a manifold as the point in row `at`."""
     side, slots, marks = rows[i, OF_A], stored.slots, stored.marks
     own, other = (f, e) if side > ZERO else (e, f)
     core, face = (CORE_B, CORE_A) if side > ZERO else (CORE_A, CORE_B)
     n, pose = vector_at(rows, i, NORMAL), poses.pose[own]
-    put_vector(slots, p, k, SLOT_POINT, to_local(poses.pose[other], vector_at(rows, i, core)))
-    put_vector(slots, p, k, SLOT_NORMAL, rotate_vector_back(pose, n))
+    put_vector(slots, at, SLOT_POINT, to_local(poses.pose[other], vector_at(rows, i, core)))
+    put_vector(slots, at, SLOT_NORMAL, rotate_vector_back(pose, n))
     # the plane is shifted by the radii, so that its distance from the core point is the gap
     radii = rows[i, RADIUS_A] + rows[i, RADIUS_B]
     offset = dot(n, sub(vector_at(rows, i, face), origin(pose)))
-    slots[p + k, SLOT_OFFSET], slots[p + k, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
-    marks[p + k, MARK_RADIUS_A], marks[p + k, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
-    marks[p + k, MARK_GAP], marks[p + k, MARK_FEATURE] = rows[i, GAP], rows[i, FEATURE]
+    slots[at, SLOT_OFFSET], slots[at, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
+    marks[at, MARK_RADIUS_A], marks[at, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
+    marks[at, MARK_GAP], marks[at, MARK_FEATURE] = rows[i, GAP], rows[i, FEATURE]
 
 
 @shared(fastmath=STEADY)
@@ -312,7 +312,7 @@ def write_slots(
         for j in range(count):
             mine, other = rows[i, FEATURE], rows[j, FEATURE]
             rank += 1 if other < mine or (other == mine and j < i) else 0
-        write_slot(pairs.place[p], rank, f, e, poses, stored, rows, i)
+        write_slot(pairs.place[p] + rank, f, e, poses, stored, rows, i)
     pairs.count[p] = count
     mark_active(p, f, e, pairs.reach[p], pairs, stored, poses)
 
