@@ -4,7 +4,7 @@ Every thread owns a region of the items of a launch, cut into chunks. It takes t
 that what it wrote last is still in its caches, then chunks of others. A thread that the system has not scheduled takes
 none, and nobody waits for it: on a busy machine a launch is never much slower than on one thread. Items are
 independent, so results do not depend on who takes what. Vector code and the scalar rest of a loop may contract products
-and sums in different ways: long parts begin at multiples of `LANES`, so that no item changes from one to the other.
+and sums differently: long parts begin at multiples of `LANES`, so that no item changes from one to the other.
 
 A ticket is the number of the job and the next part of a region in one word. Taking a part is one compare and exchange:
 when it succeeds the job was still the one whose fields had been read.

@@ -85,7 +85,7 @@ def is_far(contacts, m, path, i, first):
 def leave(contacts, m, path, i, gaps, stays):
     """Pass an element over until a particle has gone as far as its gap, with a contact as at the start of a substep.
 
-    Not where it stays: what is near, or has pushed in this substep.
+    Not where it stays: near, or with a push in this substep.
     """
     if not stays and contacts.normal_correction[m] <= ZERO:
         contacts.bound[m] = path[i[0]] + gaps[0], path[i[1]] + gaps[1], path[i[2]] + gaps[2]

@@ -212,7 +212,7 @@ def take_pairs(m, paths, radius, solid, mesh, patches, pairs, fields, features):
         pairs.feature[other], pairs.slot[other], pairs.distance[other] = f, slot, found
         pairs.inside[other] = inside
         pairs.weights[other], pairs.point[other] = w, y
-        # what is in front, but outside of the cone, is no contact until it comes near along another direction
+        # a point in front, but outside of the cone, is no contact until it comes near along another direction
         front = dot(n, features.out[f]) >= ZERO if solid else begin >= ZERO
         pairs.plane[other] = plane_of(features, f, n if side == 0 and front else scale(n, np.float32(side)))
         pairs.normal_correction[other], pairs.friction_correction[other] = ZERO, (ZERO, ZERO, ZERO)

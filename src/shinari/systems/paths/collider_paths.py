@@ -211,7 +211,7 @@ def known_distance(i, k, starts, near, looks, contact_particles, x, after):
             least = looks.distance[n] - norm(sub(to_local(after, x), looks.at[n]))
         elif near.solid[n] == k:
             gone = contact_particles.path[i] + norm(sub(x, contact_particles.last_position[i]))
-            # that may follow from a look a little way off
+            # that may follow from a look at some distance
             near_by = (ONE - STILL - STILL) * contact_particles.radius[i]
             least = near_by + near.bound[n, 0] - gone if near.bound[n, 0] >= gone else least
     return least
@@ -258,7 +258,7 @@ def find_safe(
         if free > ZERO:
             free = min(free, distance_of_patch(m, points, patches, pairs, features, radius))
         least = min(kept, NEARLY * free) if stop < ZERO else least
-        # what is left is near this point or near its end
+        # the rest of the path is near this point or near its end
         if free - least + max(last - least, ZERO) >= rest * length and free > ZERO:
             paths.time[m] = 1.0
             return

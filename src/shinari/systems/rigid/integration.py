@@ -241,7 +241,7 @@ def is_free(frames, i):
 def velocities_after(frames, solver_frames, i, h):
     """Velocity and angular velocity of a body from its poses at both ends of the substep.
 
-    One that ends where it began has none: what is left of its free rotation is that of rounding.
+    One that ends where it began has none: the rest of its free rotation is rounding.
     """
     moved, start, after = sub(frames.x[i], frames.x0[i]), frames.q0[i], frames.q[i]
     if moved == (0.0, 0.0, 0.0) and after == start:

@@ -114,7 +114,7 @@ def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection, most: i
 
 @steady
 def copy_points(to, row, pairs, p):
-    """Copy what is known of the points of pair p to a row: from the list to what is kept of it, or back."""
+    """Copy the state of the points of pair p to a row: from the list to `Kept`, or back."""
     to.valid[row], to.count[row], to.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
     to.margin[row], to.found_pose[row] = pairs.margin[p], pairs.found_pose[p]
     to.current[row], to.fresh[row] = pairs.current[p], pairs.fresh[p]

@@ -1,7 +1,7 @@
 """Points of pairs of collision shapes, kept while the frames move: a plane of one, a core point of the other.
 
 Only pairs for which points were sought have a place for them. Pairs know theirs: lists of pairs change without moving
-what is in it.
+points.
 """
 
 import numpy as np

@@ -92,10 +92,10 @@ def limit_row(j, slot, numbers, least, rows, k, value, state, excess):
 @steady
 def limit(j, slot, numbers, least, values, k, value, after, first):
     """The same of a joint, whose limits begin on the sides on which the last substep ended."""
-    way = slot - TRAVEL
-    was, excess = values.sides[j, way] if first else values.rows[j, ACTIVE + way], values.excess[j, way]
+    quantity = slot - TRAVEL
+    was, excess = values.sides[j, quantity] if first else values.rows[j, ACTIVE + quantity], values.excess[j, quantity]
     below, beyond = value - numbers[j, least] - min(excess, 0.0), numbers[j, least + 1] + max(excess, 0.0) - value
-    values.slack[j, way] = min(below, beyond)
+    values.slack[j, quantity] = min(below, beyond)
     return limit_row(j, slot, numbers, least, values.rows, k, value, (was, after, first), excess)
 
 
@@ -136,11 +136,11 @@ def store_sides(j, codes, values, elements):
 
 
 @steady
-def keeps_side(j, way, after, moved, values):
+def keeps_side(j, quantity, after, moved, values):
     """Whether a limit acts on the same side after a displacement that changes its value by at most `moved`."""
-    side = values.rows[j, ACTIVE + way]
+    side = values.rows[j, ACTIVE + quantity]
     if side == 0.0:
-        return moved < values.slack[j, way]
+        return moved < values.slack[j, quantity]
     return side == 2.0 or side * after > 0.0
 
 
