@@ -60,9 +60,7 @@ class SortedBalls(Record):
     object_index = Field(np.uint16, doc="object")
     origin_index = Field(np.uint16)
     margin = Field(real, unit="m")
-    path = Field(
-        real, unit="m", doc="length of its path relative to the mean motion since the detection; not of grains"
-    )
+    path = Field(real, unit="m", doc="length of its path net of the mean motion since the detection; not of grains")
     origin = Field(real, 3, unit="m", doc="position at the detection, of fast ones after their path")
     factor = Field(real, doc="on the inverse mass, where masses are scaled by height")
 
