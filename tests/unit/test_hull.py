@@ -149,7 +149,7 @@ def test_it_takes_meshes_and_files(tmp_path) -> None:
         assert np.array_equal(sn.ConvexHull(given).vertices, vertices)
 
 
-@pytest.mark.parametrize("thickness", [1e-8, 3e-7, 1e-6, 3e-6])
+@pytest.mark.parametrize("thickness", [1e-8, 3e-7, 1e-6, 3e-6, 1e-5, 1e-4])
 def test_slabs_that_are_about_as_thin_as_what_counts_as_flat(thickness: float) -> None:
     for seed in range(20):
         points = np.random.default_rng(seed).integers(-2, 3, size=(30, 3)) * [1.0, 1.0, thickness] @ turn_of(seed).T

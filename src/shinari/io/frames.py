@@ -12,8 +12,16 @@ from shinari.shapes.base import shape_mesh
 from shinari.solver.diagnostics import Measured
 from shinari.systems.rigid.surface import body_surface
 
-KINDS = {"cloth": "mesh", "rope": "curve", "particles": "points", "rod": "curve", "soft": "mesh", "lump": "points"}
-KINDS |= {"fluid": "points", "grains": "points"}
+KINDS = {
+    "cloth": "mesh",
+    "soft": "mesh",
+    "rope": "curve",
+    "rod": "curve",
+    "particles": "points",
+    "lump": "points",
+    "fluid": "points",
+    "grains": "points",
+}
 """How objects are drawn that have no surface of their own."""
 
 VELOCITY_SPAN = 1.0e-4

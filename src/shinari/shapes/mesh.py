@@ -18,7 +18,7 @@ from shinari.shapes.registry import register
 
 FLAT = 1e-7
 """Height over longest edge under which a triangle has no area: in single precision it has no normal."""
-MOST_CONVEX, FLAT = 4096, 1e-5
+MOST_CONVEX, ABOVE = 4096, 1e-5
 """Most faces of a mesh that counts as convex, and how far a corner may be above a face, over the size."""
 CHUNK = 256
 """Faces that are compared with all corners at once."""
@@ -127,7 +127,7 @@ class Mesh(Shape):
         a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
         n = np.cross(b - a, c - a)
         n /= np.linalg.norm(n, axis=1)[:, None]
-        above = FLAT * np.ptp(self.vertices, axis=0).max() + np.einsum("ij,ij->i", n, a)
+        above = ABOVE * np.ptp(self.vertices, axis=0).max() + np.einsum("ij,ij->i", n, a)
         parts = (slice(k, k + CHUNK) for k in range(0, len(n), CHUNK))
         return all((n[part] @ self.vertices.T <= above[part, None]).all() for part in parts)
 
