@@ -90,12 +90,12 @@ try-wheel: wheel
 	out/try/bin/python -m pip install --quiet --disable-pip-version-check -c out/try/versions out/wheel/*.whl
 	cd out/try && bin/python -P $(CURDIR)/tests/try_wheel.py
 
-# the execution layer with the oldest Numba that is supported
+# the execution layer, and scenes of all systems, with the oldest Numba that is supported
 contract: $(BIN)/python
 	rm -rf out/oldest && $(BIN)/python -m venv out/oldest
 	out/oldest/bin/python -m pip install --quiet --disable-pip-version-check pytest . \
 	    "$$(sed -n 's/^ *"\(numba\)>=\([0-9.]*\)",$$/\1==\2.*/p' pyproject.toml)"
-	out/oldest/bin/python -m pytest -q -p no:cacheprovider tests/compute
+	out/oldest/bin/python -m pytest -q -p no:cacheprovider tests/compute tests/unit/test_split_launches.py
 
 fuzz: $(TEST)
 	SHINARI_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -q tests/property
