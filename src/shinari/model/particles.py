@@ -60,9 +60,9 @@ class Times(Record):
 def predict(i, particles: Particles, gx: real, gy: real, gz: real, h: real):
     """Advance velocity and position; (gx, gy, gz) is gravity's change of velocity, which fixed particles do not get."""
     x, v = particles.x[i], particles.v[i]
-    if x[3] > ZERO:
-        v = v[0] + gx, v[1] + gy, v[2] + gz
-        particles.v[i] = v
+    free = x[3] > ZERO
+    v = v[0] + (gx if free else ZERO), v[1] + (gy if free else ZERO), v[2] + (gz if free else ZERO)
+    particles.v[i] = v
     p = x[0] + h * v[0], x[1] + h * v[1], x[2] + h * v[2]
     particles.x[i] = p[0], p[1], p[2], x[3]
     particles.predicted[i] = p
@@ -71,14 +71,13 @@ def predict(i, particles: Particles, gx: real, gy: real, gz: real, h: real):
 @kernel
 def update_velocities(i, particles: Particles, decay: real, inverse_h: real):
     """Add what the constraints moved to the velocity of a free particle, and damp it by the factor `decay`."""
-    x = particles.x[i]
-    if x[3] > ZERO:
-        p, v = particles.predicted[i], particles.v[i]
-        particles.v[i] = (
-            (v[0] + (x[0] - p[0]) * inverse_h) * decay,
-            (v[1] + (x[1] - p[1]) * inverse_h) * decay,
-            (v[2] + (x[2] - p[2]) * inverse_h) * decay,
-        )
+    x, p, v = particles.x[i], particles.predicted[i], particles.v[i]
+    free = x[3] > ZERO
+    particles.v[i] = (
+        (v[0] + (x[0] - p[0]) * inverse_h) * decay if free else v[0],
+        (v[1] + (x[1] - p[1]) * inverse_h) * decay if free else v[1],
+        (v[2] + (x[2] - p[2]) * inverse_h) * decay if free else v[2],
+    )
 
 
 # Positions of the user are in the world; those of the solver are relative to their origin. Where the user

@@ -107,7 +107,8 @@ class RigidPaths:
         c, arrays, count = self._certificate, self._shapes.arrays, (self._detection.pairs, 0)
         moving = (c.frames,)
         p.copy(0, (self._gate.open, 0))
-        p.launch(measure_turn, self._turns, c.frames, c.state, count=len(self._turns))
+        with p.when(count):
+            p.launch(measure_turn, self._turns, c.frames, c.state, count=len(self._turns))
         records = self._paths, self._pairs, arrays, self._thickness, c.frames, self._turns, self._gate
         p.launch(screen_pair, *records, count=count)
         shapes = self._shapes.shapes
