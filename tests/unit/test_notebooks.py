@@ -30,20 +30,32 @@ def test_outputs_are_not_in_the_repository(path):
     assert notebook.cells[0].source.startswith("# "), "the first cell has the title"
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(path, tmp_path, monkeypatch):
-    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+def run(path):
+    """Outputs of the cells of a notebook, and the notebook with them."""
     notebook = nbformat.read(path, 4)
     client = nbclient.NotebookClient(
         notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": path.parent}}
     )
     client.execute()
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])], notebook
+
+
+def messages(outputs):
+    """What was written to the error stream."""
+    return [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, tmp_path, monkeypatch):
+    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    outputs, notebook = run(path)
+    if any("shinari: compiled " in text for text in messages(outputs)):
+        # told once on a machine; readers see what comes after
+        outputs, notebook = run(path)
     pictures = [output for output in outputs if "image/png" in output.get("data", {})]
     assert pictures, "it draws nothing"
-    noise = [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"]
-    assert not noise, "a reader sees messages in the output"
+    assert not messages(outputs), "a reader sees messages in the output"
     results = os.environ.get("SHINARI_EXAMPLES_OUT")
     folder = Path(results) / "notebooks" if results else tmp_path
     folder.mkdir(parents=True, exist_ok=True)
