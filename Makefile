@@ -34,9 +34,8 @@ test: check tests
 tests: $(TEST)
 	$(RUN_EXAMPLES)
 	$(BIN)/python -m pytest -q -n 2 --bounds -m bounds tests/unit
-	$(MAKE) cuda
 	touch $(EXAMPLES)
-	$(MAKE) docs
+	$(MAKE) -j 2 --output-sync cuda docs
 
 # scenes of all systems in the simulator of CUDA, which needs no GPU
 cuda: $(TEST)

@@ -189,7 +189,7 @@ class BodyEquations:
     def warm_start(self) -> np.ndarray:
         """Forces of the contact points for `set_warm_start`: both halves of each key, core point and force, (P, 8).
 
-        As they were at the end of the last step; valid until the next one.
+        As they were at the end of the last step; the end of the next one writes over them.
         """
         return self._warm_start.row[: self.counts.points[0]]
 

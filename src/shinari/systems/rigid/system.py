@@ -246,11 +246,8 @@ class RigidBodySystem(System):
             return
         x, q, v, w = frames.x[:count], frames.q[:count], frames.v[:count], frames.w[:count]
         parts["bodies/x"][...], parts["bodies/q"][...] = x, q
-        warm_start = self.equations.warm_start()
-        if parts["bodies/contacts"].shape == warm_start.shape:
-            parts["bodies/contacts"][...] = warm_start
-        else:
-            parts["bodies/contacts"] = warm_start.copy()
+        # not a copy: nothing can stop a step after these rows are written
+        parts["bodies/contacts"] = self.equations.warm_start()
         parts["bodies/swept"][...] = self.equations.solver_frames.swept[:count]
         parts["bodies/returned"][...] = self.equations.solver_frames.returned[:count]
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
