@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import trimesh
+from passing import Passed, beyond
+from substep_positions import Trace
 
 import shinari as sn
 from intersections import intersecting
@@ -29,6 +31,7 @@ class Shot:
         frames: Frames to run.
         check: Says what has passed after a frame; an empty string: nothing.
         name: What it is, with its numbers.
+        follow: Called with the simulation before its first step.
     """
 
     scene: sn.Scene
@@ -36,10 +39,12 @@ class Shot:
     frames: int
     check: Check
     name: str
+    follow: Callable[[sn.Simulation], None] = lambda simulation: None
 
     def run(self) -> str:
         """What has passed, in which frame; an empty string: nothing."""
         sim = sn.Simulation(self.scene, threads=1, **self.settings)
+        self.follow(sim)
         for frame in range(self.frames):
             try:
                 sim.step()
@@ -62,8 +67,9 @@ def turned(q: np.ndarray, x: np.ndarray) -> np.ndarray:
     return x + 2.0 * np.cross(v, np.cross(v, x) + w * x)
 
 
-def projectile(rng: np.random.Generator, kind: str, size: float) -> tuple[object, np.ndarray]:
-    """A shape of a size [m], and triangles (F, 3, 3) inside or on it, in its axes."""
+def projectile(rng: np.random.Generator, kind: str, size: float) -> tuple[object, np.ndarray, np.ndarray]:
+    """A shape of a size [m], triangles (F, 3, 3) inside or on it, and points (N, 3) in its middle, in its axes."""
+    middle = np.zeros((1, 3))
     if kind == "sphere":
         mesh = trimesh.creation.icosphere(2, 0.5 * size)
         shape = sn.Sphere(0.5 * size)
@@ -87,11 +93,14 @@ def projectile(rng: np.random.Generator, kind: str, size: float) -> tuple[object
     elif kind == "mesh":
         mesh = trimesh.creation.torus(0.35 * size, 0.13 * size, major_sections=16, minor_sections=8)
         shape = sn.Mesh(mesh.vertices, mesh.faces)
+        # a sheet may stay behind in the hole
+        angle = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+        middle = 0.35 * size * np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
     else:
         long, short = (size, 0.3 * size, 0.3 * size), (0.3 * size, 0.9 * size, 0.3 * size)
         shape = sn.Compound([sn.Box(long), sn.Box(short)])
         mesh = trimesh.util.concatenate([trimesh.creation.box(long), trimesh.creation.box(short)])
-    return shape, np.asarray(mesh.triangles)
+    return shape, np.asarray(mesh.triangles), middle
 
 
 def body_triangles(sim: sn.Simulation, triangles: np.ndarray, index: int = 0) -> np.ndarray:
@@ -100,42 +109,16 @@ def body_triangles(sim: sn.Simulation, triangles: np.ndarray, index: int = 0) ->
     return turned(np.asarray(q), triangles) + x
 
 
-def beyond(sheet: np.ndarray, points: np.ndarray, half: float, velocities: np.ndarray | None = None) -> np.ndarray:
-    """Whether points (N, 3) are beyond a sheet (F, 3, 3) held at the edges of the square |x|, |y| < half in z = 0.
-
-    A ray from the point towards -z crosses the sheet, continued by the plane around it, an odd number of times. With
-    velocities, points that came around the sheet, on straight paths, do not count.
-    """
-    a, b, c = sheet[None, :, 0], sheet[None, :, 1], sheet[None, :, 2]
-    p = points[:, None]
-
-    def side(u, v):
-        return (v[..., 0] - u[..., 0]) * (p[..., 1] - u[..., 1]) - (v[..., 1] - u[..., 1]) * (p[..., 0] - u[..., 0])
-
-    s, t, u = side(b, c), side(c, a), side(a, b)
-    over = ((s > 0) & (t > 0) & (u > 0)) | ((s < 0) & (t < 0) & (u < 0))
-    total = s + t + u
-    z = (s * a[..., 2] + t * b[..., 2] + u * c[..., 2]) / np.where(total == 0.0, 1.0, total)
-    crossings = (over & (z < p[..., 2])).sum(axis=1)
-    outside = (np.abs(points[:, :2]) > half).any(axis=1)
-    result = (crossings + (outside & (points[:, 2] > 0.0))) % 2 == 1
-    if velocities is not None:
-        v = np.where(velocities[:, 2:] > 0.0, velocities[:, 2:], np.inf)
-        came = points[:, :2] - velocities[:, :2] * (points[:, 2:] / v)
-        result &= ~outside | (np.abs(came) < half).all(axis=1)
-    return result
-
-
 def settings(rng: np.random.Generator, **fixed) -> dict:
     """Random settings of a simulation."""
     chosen = {"substeps": int(rng.integers(1, 21)), "precision": str(rng.choice(["float32", "float64"]))}
     return chosen | fixed
 
 
-def _centre_beyond(sim: sn.Simulation, sheet: np.ndarray, half: float) -> bool:
-    """Whether the centre of the first body is beyond a sheet."""
-    x, v = sim.state.body_positions[:1], sim.state.body_velocities[:1]
-    return bool(beyond(sheet, np.asarray(x, np.float64), half, np.asarray(v, np.float64)).any())
+def _middle_beyond(sim: sn.Simulation, middle: np.ndarray, sheet: np.ndarray, half: float) -> bool:
+    """Whether a point in the middle of the first body is beyond a sheet."""
+    x, v = body_triangles(sim, middle), np.asarray(sim.state.body_velocities[:1], np.float64)
+    return bool(beyond(sheet, x, half, np.repeat(v, len(x), axis=0)).any())
 
 
 @dataclass
@@ -182,8 +165,8 @@ def add_sheet(scene: sn.Scene, n: Numbers, rng: np.random.Generator, held: bool)
 
 
 def add_projectile(scene: sn.Scene, n: Numbers, rng: np.random.Generator, kind: str, start: float, spread: float):
-    """Add a body that flies along z from z = -start; its triangles."""
-    shape, triangles = projectile(rng, kind, n.size)
+    """Add a body that flies along z from z = -start; its triangles, and points in its middle."""
+    shape, triangles, middle = projectile(rng, kind, n.size)
     spin = rng.normal(size=3) * rng.choice([0.0, 1.0]) * 0.3 * n.speed / n.size
     x, y = rng.uniform(-spread, spread, 2)
     velocity = np.array([*rng.uniform(-0.3, 0.3, 2) * rng.choice([0, 1]), 1.0])
@@ -191,14 +174,14 @@ def add_projectile(scene: sn.Scene, n: Numbers, rng: np.random.Generator, kind: 
     reach = float(np.linalg.norm(triangles, axis=2).max())
     scene.add_rigid_body(shape, density=n.density, position=(x, y, -start - reach), rotation=_rotation(rng),
                          velocity=velocity, angular_velocity=spin)  # fmt: skip
-    return triangles
+    return triangles, middle
 
 
 def body_at_sheet(rng: np.random.Generator, held: bool = True) -> Shot:
     """A body at a sheet."""
     scene, n, kind = sn.Scene(gravity=(0, 0, 0)), Numbers.random(rng), str(rng.choice(SHAPES))
     cloth, faces, half = add_sheet(scene, n, rng, held)
-    triangles = add_projectile(scene, n, rng, kind, n.thickness + rng.uniform(0, n.speed / 60), 0.5 * half)
+    triangles, middle = add_projectile(scene, n, rng, kind, n.thickness + rng.uniform(0, n.speed / 60), 0.5 * half)
     chosen = settings(rng)
 
     def check(sim: sn.Simulation) -> str:
@@ -206,8 +189,8 @@ def body_at_sheet(rng: np.random.Generator, held: bool = True) -> Shot:
         if not np.isfinite(x).all():
             return "not finite"
         solid = body_triangles(sim, triangles)
-        if held and _centre_beyond(sim, x[faces], half):
-            return "the centre is beyond"
+        if held and _middle_beyond(sim, middle, x[faces], half):
+            return "the middle is beyond"
         pairs = intersecting(x[faces], solid)
         return f"{len(pairs)} pairs of triangles intersect" if len(pairs) else ""
 
@@ -235,7 +218,7 @@ def body_at_wall(rng: np.random.Generator) -> Shot:
     half = 8.0 * n.size + 0.2
     shape, what = wall(rng, n, half)
     scene.add_collider(shape)
-    triangles = add_projectile(scene, n, rng, kind, n.thickness + rng.uniform(0, n.speed / 60), 0.0)
+    triangles, _ = add_projectile(scene, n, rng, kind, n.thickness + rng.uniform(0, n.speed / 60), 0.0)
     chosen = settings(rng)
 
     def check(sim: sn.Simulation) -> str:
@@ -263,7 +246,7 @@ def moving_wall(rng: np.random.Generator) -> Shot:
     else:
         scene.add_collider(shape, motion=motion)
     index = 1 if as_body else 0
-    projectile_shape, triangles = projectile(rng, kind, n.size)
+    projectile_shape, triangles, _ = projectile(rng, kind, n.size)
     reach = float(np.linalg.norm(triangles, axis=2).max())
     scene.add_rigid_body(projectile_shape, density=n.density, position=(0, 0, -reach), rotation=_rotation(rng))
     chosen = settings(rng)
@@ -304,15 +287,22 @@ def particles_at_sheet(rng: np.random.Generator) -> Shot:
         mass = n.density * (0.1 * n.size) ** 3
         thrown = scene.add_particles(points, mass=mass, radius=0.05 * n.size, velocity=velocity)
     chosen = settings(rng)
+    starts = scene.particle_objects
+    passed = Passed(starts[0].positions[faces], np.array(starts[1].positions), half)
+    traces = []
 
     def check(sim: sn.Simulation) -> str:
-        x, p = np.asarray(sim.positions(cloth), np.float64), np.asarray(sim.positions(thrown), np.float64)
+        x, p = traces[0].of_step(cloth.particles), traces[0].of_step(thrown.particles)
         if not (np.isfinite(x).all() and np.isfinite(p).all()):
             return "not finite"
-        passed = beyond(x[faces], p, half, np.asarray(sim.velocities(thrown), np.float64))
-        return f"{passed.sum()} of {len(p)} particles are beyond" if passed.any() else ""
+        for sheet, points in zip(x, p, strict=True):
+            count = np.count_nonzero(passed.after(sheet[faces], points))
+            if count:
+                return f"{count} of {len(points)} particles are beyond"
+        return ""
 
-    return Shot(scene, chosen, 6, check, f"{kind} at a held sheet of {len(faces)}, {n}, {chosen}")
+    name = f"{kind} at a held sheet of {len(faces)}, {n}, {chosen}"
+    return Shot(scene, chosen, 6, check, name, lambda sim: traces.append(Trace(sim)))
 
 
 def object_at_wall(rng: np.random.Generator) -> Shot:
@@ -406,7 +396,7 @@ def body_at_soft(rng: np.random.Generator) -> Shot:
     vertices, tetrahedra = _block(half)
     soft = scene.add_soft_body((vertices, tetrahedra), material=sn.SoftMaterial(youngs_modulus=1e5))
     soft.pin(np.flatnonzero(vertices[:, 2] > half - 1e-9))
-    triangles = add_projectile(scene, n, rng, kind, 0.01 + rng.uniform(0, n.speed / 60), 0.3 * half)
+    triangles, middle = add_projectile(scene, n, rng, kind, 0.01 + rng.uniform(0, n.speed / 60), 0.3 * half)
     chosen = settings(rng)
     surface = scene.particle_objects[0].faces
 
@@ -418,9 +408,8 @@ def body_at_soft(rng: np.random.Generator) -> Shot:
         pairs = intersecting(x[surface], solid)
         if len(pairs):
             return f"{len(pairs)} pairs of triangles intersect"
-        centre = np.asarray(sim.state.body_positions[0], np.float64)
         # count crossings of a ray towards -z: odd inside
-        return "inside" if beyond(x[surface], centre[None], np.inf).any() else ""
+        return "inside" if beyond(x[surface], body_triangles(sim, middle), np.inf).any() else ""
 
     return Shot(scene, chosen, 6, check, f"{kind} at a soft block, {n}, {chosen}")
 

@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import passing
 import pytest
 import shots
 
@@ -27,8 +28,28 @@ def test_what_is_beyond_a_sheet_is_known():
     vertices = vertices[:, [flat[1], flat[2], flat[0]]]
     vertices = vertices - 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
     points = np.array([[0.11, 0.13, 0.1], [0.11, 0.13, -0.1], [1.5, 0.0, 0.1], [1.5, 0.0, -0.1]])
-    assert shots.beyond(vertices[faces], points, 1.0).tolist() == [True, False, True, False]
+    assert passing.beyond(vertices[faces], points, 1.0).tolist() == [True, False, True, False]
     bulge = vertices + [0, 0, 1] * (1.0 - np.abs(vertices[:, :2]).max(axis=1))[:, None]
-    assert shots.beyond(bulge[faces], points, 1.0).tolist() == [False, False, True, False]
+    assert passing.beyond(bulge[faces], points, 1.0).tolist() == [False, False, True, False]
     around = np.array([[0.0, 0.0, 1.0]] * 4)
-    assert shots.beyond(vertices[faces], points, 1.0, around).tolist() == [True, False, False, False]
+    assert passing.beyond(vertices[faces], points, 1.0, around).tolist() == [True, False, False, False]
+
+
+def test_what_passes_a_sheet_is_told_from_what_goes_around():
+    """Points that go straight through a sheet, back, around its border, and into a bulge that is pushed outwards."""
+    vertices, faces = grid(shape=(9, 9), size=(2.0, 2.0))
+    flat = np.argsort(np.ptp(vertices, axis=0))
+    vertices = vertices[:, [flat[1], flat[2], flat[0]]]
+    vertices = vertices - 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
+    bulge = vertices + [0, 0, 1] * (1.0 - np.abs(vertices[:, :2]).max(axis=1))[:, None]
+    start = np.array([[0.11, 0.13, -0.1], [0.10, 0.13, -0.1], [0.13, 0.14, -0.1]])
+    for order in (faces, faces[:, ::-1]):
+        passed = passing.Passed(vertices[order], start, 1.0)
+        assert passed.after(bulge[order], start).tolist() == [0, 0, 0]
+        up = start + np.array([0.4, 1.4, 0.0])[:, None] * [0, 0, 1]
+        assert passed.after(bulge[order], up).tolist() == [0, 1, 0]
+        assert passed.after(vertices[order], up).tolist() == [1, 1, 0]
+        # around the border
+        assert passed.after(vertices[order], up * [20, 1, 1]).tolist() == [1, 1, 0]
+        assert passed.after(vertices[order], up * [20, 1, -1]).tolist() == [1, 1, 0]
+        assert passed.after(vertices[order], start).tolist() == [1, 1, 0]

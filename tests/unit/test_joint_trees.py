@@ -5,8 +5,10 @@ import pytest
 
 import shinari as sn
 from shinari.systems.rigid.joint_trees import MOST_BODIES, find_trees
+from shinari.systems.rigid.joints.moments import frame_joints, return_moments
 from shinari.systems.rigid.joints.table import BALL, GEAR
 from shinari.systems.rigid.sweep_rows import RATE, SWEEPS
+from shinari.systems.rigid.system import RigidBodySystem
 
 WORLD = -1
 
@@ -157,3 +159,23 @@ def test_a_leg_carries_what_stands_on_it(load):
     sinks = mass * 9.81 / (4 * corner * (RATE * SWEEPS / h) ** 2)
     assert 0.2 - sim.state.body_positions[body.index, 1] == pytest.approx(sinks, rel=0.02)
     assert np.abs(sim.state.body_velocities).max() < 1e-3
+
+
+def test_the_moments_of_a_jam_are_not_returned():
+    """A joint that was evaluated with a force far larger than its load says nothing about the error of the moment."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    bodies = [scene.add_rigid_body(sn.Box((0.2, 0.1, 0.1)), position=(0.2 * k, 0, 0), angular_velocity=(0, 3.0 * k, 0))
+              for k in range(2)]  # fmt: skip
+    scene.add_joint("ball", *bodies, anchor=(0.1, 0, 0))
+    simulation = sn.Simulation(scene, substeps=8)
+    simulation.step()
+    system = simulation._bound.get(RigidBodySystem)
+    equations, frames = system.equations, system.frames
+    held = frame_joints(equations.joints.table.codes, len(frames), np.zeros(0, np.int64))
+    records = held, equations.joints.data, equations.joints.values, equations._elements, equations._graph.components
+    returned, h = equations.solver_frames.returned, 1.0 / 480.0
+    equations.solver_frames.last_turn[...] = 0.0, 0.0, 0.3
+    for pull, returns in ((1.0, True), (1e5, False)):
+        equations.joints.values.pull[0] = pull, 0.0, 0.0
+        return_moments(0, *records, frames, equations.solver_frames, h)
+        assert (np.abs(returned[0]).max() > 0.0) == returns

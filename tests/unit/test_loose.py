@@ -13,7 +13,7 @@ def pull(x, v, m, t):
     return 0.0, -1e5 * m, 0.0
 
 
-def shower(height: float, velocity: float = 0.0, precision: str = "float32", pulled: bool = False):
+def shower(height: float, velocity: float = 0.0, precision: str = "float32", pulled: bool = False, substeps: int = 10):
     """Balls above a sheet that is held everywhere; they pass through each other."""
     scene = sn.Scene()
     vertices, faces = sn.grid(size=(0.8, 0.8), shape=(9, 9))
@@ -24,7 +24,7 @@ def shower(height: float, velocity: float = 0.0, precision: str = "float32", pul
     balls = scene.add_particles(x, velocity=(0, velocity, 0), radius=0.005, name="balls")
     if pulled:
         scene.add_force_field(pull)
-    simulation = sn.Simulation(scene, substeps=10, precision=precision, threads=1)
+    simulation = sn.Simulation(scene, substeps=substeps, precision=precision, threads=1)
     return simulation, balls, simulation._bound.get(SurfaceContacts)
 
 
@@ -50,6 +50,15 @@ def test_balls_are_left_out_until_they_come_near(precision):
 def test_fast_balls_are_not_missed(speed):
     simulation, balls, _ = shower(5.0, velocity=-speed)
     simulation.step(40)
+    assert simulation.positions(balls)[:, 1].min() > 0.0
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("part", [1.5, 1.95, 2.1, 3.0])
+def test_balls_whose_mean_motion_turns_the_frame_inside_out_are_not_missed(part, precision):
+    """In one substep they go as far beyond the sheet as they were before it: F = 1 + h A is about -1 along y."""
+    simulation, balls, _ = shower(2.0, velocity=-part * 2.0 * 60.0, precision=precision, substeps=1)
+    simulation.step()
     assert simulation.positions(balls)[:, 1].min() > 0.0
 
 

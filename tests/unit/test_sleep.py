@@ -53,6 +53,67 @@ def test_what_sleeps_keeps_its_bits_and_its_forces():
         assert abs(np.abs(found.forces[floor, 1]).sum() - weight) < 1e-3 * weight
 
 
+def jointed(scene: sn.Scene) -> list[BodyHandle]:
+    """Two boxes on a hinge, and a beam across both."""
+    places = [((0.5, 0.5, 0.5), (0, 0.25, 0)), ((0.5, 0.5, 0.5), (0.8, 0.25, 0)), ((1.3, 0.2, 0.5), (0.4, 0.6, 0))]
+    boxes = [scene.add_rigid_body(sn.Box(size), position=place, friction=0.6) for size, place in places]
+    scene.add_joint("hinge", boxes[0], boxes[1], anchor=(0.4, 0.25, 0), axis=(0, 0, 1))
+    return boxes
+
+
+def tilted(scene: sn.Scene) -> list[BodyHandle]:
+    """A box on a tilted board."""
+    place = {"rotation": (np.cos(0.1), 0, 0, np.sin(0.1)), "friction": 0.8}
+    scene.add_collider(sn.Box((1.0, 0.2, 1.0)), position=(0, 2, 0), name="collider of the board", **place)
+    return [scene.add_rigid_body(sn.Box((0.3, 0.3, 0.3)), position=(0, 2.26, 0), **place)]
+
+
+HEAPS = {"pyramid": lambda s: pyramid(s, 4), "column": lambda s: column(s, 5), "jointed": jointed, "tilted": tilted}
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize(("heap", "solver"), [*((name, "auto") for name in HEAPS), ("column", "sweeps")])
+def test_a_heap_that_sleeps_tells_its_contacts_in_a_resumed_run(heap, solver, precision, tmp_path: Path):
+    """The contacts are those with which it fell asleep; a run that goes on from a file has the same bits."""
+    scene = ground()
+    weight = sum(scene.bodies[box.index].mass for box in HEAPS[heap](scene)) * 9.81
+    whole = sn.Simulation(scene, substeps=4, precision=precision, rigid_solver=solver)
+    whole.step(120)
+    assert asleep(whole).all()
+    whole.save(tmp_path / "asleep.npz")
+    resumed = sn.Simulation.load(tmp_path / "asleep.npz", scene=scene)
+    for steps in (1, 1, 30):
+        whole.step(steps)
+        resumed.step(steps)
+        one, other = whole.contacts(), resumed.contacts()
+        for field in ("positions", "normals", "forces", "first", "second"):
+            np.testing.assert_array_equal(getattr(other, field), getattr(one, field))
+        immovable = np.char.startswith(other.second.astype(str), "collider")
+        # sweeps come to rest with that
+        np.testing.assert_allclose(other.forces[immovable].sum(axis=0), (0, weight, 0), atol=3e-5 * weight)
+
+
+@pytest.mark.parametrize("height", [1.65, 1.75, 1.85])
+def test_the_contacts_of_the_step_that_wakes_balance_the_momentum(height):
+    """A particle falls on a box that sleeps, in one of the substeps; the ground has carried the box in all of them."""
+    scene = ground()
+    box = scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0, 0.1, 0), density=500.0)
+    drop = scene.add_particles(np.array([[0, height, 0.0]]), mass=0.01, radius=0.02)
+    simulation, mass = sn.Simulation(scene, substeps=8), scene.bodies[box.index].mass
+    for _ in range(45):
+        slept, before = asleep(simulation)[0], np.array(simulation.velocities(drop))[0, 1]
+        simulation.step()
+        if slept and not asleep(simulation)[0]:
+            break
+    else:
+        pytest.fail("nothing has woken the box")
+    contacts = simulation.contacts()
+    ground_force = contacts.forces[contacts.second == "collider", 1].sum()
+    push = 0.01 * ((np.array(simulation.velocities(drop))[0, 1] - before) * 60.0 + 9.81)
+    gained = mass * simulation.state.body_velocities[box.index, 1] * 60.0
+    assert gained == pytest.approx(ground_force - push - mass * 9.81, abs=1e-6 * mass * 9.81)
+
+
 @pytest.mark.parametrize("substeps", [2, 4, 10])
 def test_an_impact_is_that_of_an_awake_run(substeps):
     """A ball hits a pyramid that sleeps: not even the first step differs by more than the rest of its settling."""

@@ -277,8 +277,10 @@ class BodyEquations:
                 p.launch(mark_unloaded, components, elements, points, first, count=each)
             p.copy(0, (flags.first_of_step, 0))
             self._record_rest(p)
-            records = self.contacts.pairs, points, work, elements, self._frames, self._curved, components, self._terms
-            p.launch(begin_points, *records, first, count=self._pairs)
+        # where all bodies sleep, there are points without nodes, and their forces are reported
+        records = self.contacts.pairs, points, work, elements, self._frames, self._curved, components, self._terms
+        p.launch(begin_points, *records, first, count=self._pairs)
+        with p.when((counts.nodes, 0)):
             p.require(self._direct_pairs, self._pairs)
             p.serial(list_direct_pairs, self.contacts.pairs, self._direct_pairs, self.contacts.detection, counts)
             if graph.may_sweep:

@@ -78,7 +78,11 @@ def update_entry(
 
 
 class PointLog:
-    """Impulses of the points of contact in a step."""
+    """Impulses of the points of contact in a step.
+
+    Attributes:
+        entries: The log.
+    """
 
     def __init__(
         self, points: Points, work: PointWork, elements: Elements, counts: Counts, detection: Detection, flags: Flags,
@@ -87,7 +91,7 @@ class PointLog:
         self._points, self._work, self._counts, self._flags = points, work, counts, flags
         self._elements, self._first_point = elements, first_point
         self._detection = detection
-        self._log = Log.zeros(0)
+        self.entries = Log.zeros(0)
 
     def begin(self) -> None:
         """A step begins."""
@@ -95,7 +99,7 @@ class PointLog:
 
     def record_add(self, p: Program, frames: Frames, h: float) -> None:
         """Add the impulses of a substep."""
-        points, log, counts, flags = self._points, self._log, self._counts, self._flags
+        points, log, counts, flags = self._points, self.entries, self._counts, self._flags
         count = (counts.points, 0)
         p.serial(compare_points, points, log, counts, self._detection, flags)
         with p.when((flags.other_points, 0)):
@@ -106,14 +110,14 @@ class PointLog:
 
     def record_end(self, p: Program, frames: Frames) -> None:
         """Update the points of the last substep as the step ends."""
-        records = self._points, self._elements, self._log, frames, self._counts
+        records = self._points, self._elements, self.entries, frames, self._counts
         with p.when((self._flags.logging, 0)):
             p.launch(update_entry, *records, self._first_point, count=(self._counts.points, 0))
 
     def contacts(self, names: np.ndarray, dt: float) -> Contacts:
         """Contacts with a force, its mean over the step; `names` are those of the frames, (F,)."""
         end = self._counts.logged[0]
-        log = self._log
+        log = self.entries
         keys, frames, positions = log.key[:end], log.frames[:end], log.position[:end]
         normals, impulses = log.normal[:end], log.impulse[:end]
         # a point that was inactive in between has its last position

@@ -15,7 +15,8 @@ import numpy as np
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import dot
+from shinari.maths.vec3 import dot, scale
+from shinari.model.particles import Clock
 from shinari.systems.rigid.components import Edges
 from shinari.systems.rigid.contact.margins import FrameMargins
 from shinari.systems.rigid.contact.pairs import Points
@@ -25,6 +26,7 @@ from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.table import FIRST, SECOND
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.report import Log
 from shinari.systems.rigid.tendons.values import TendonLinks
 
 # A body is idle below these speeds [sizes a second], [rad/s], and sleeps after this time [s].
@@ -175,8 +177,14 @@ def wake_islands(
     frames: Frames,
     counts: Counts,
     flags: Flags,
+    log: Log,
+    clock: Clock,
+    substeps: np.int64,
 ):
-    """Wake all that joints, tendons and contact points connect with a frame that is active."""
+    """Wake all that joints, tendons and contact points connect with a frame that is active.
+
+    Where all slept, the log has the impulses of a step asleep: the report of this step begins with a part of them.
+    """
     more = True
     while more:
         more = False
@@ -186,8 +194,10 @@ def wake_islands(
                 frames.asleep[a] = frames.asleep[b] = False
                 frames.active[a] = frames.active[b] = more = True
     if flags.awake[0] == 0:
-        # the report of the step begins here
-        counts.logged[0] = counts.log_start[0] = flags.logging[0] = 0
+        # external impulses come after the search for contacts: the bodies have slept in this substep, too
+        part = (clock.substep[0] + 1) / substeps
+        for k in range(counts.logged[0]):
+            log.impulse[k] = scale(log.impulse[k], part)
     flags.waking[0], flags.free_changed[0], flags.awake[0] = 0, 1, 1
 
 
@@ -201,12 +211,17 @@ class Waking:
         frames: The frames.
         counts: Numbers of points.
         flags: Decisions of the kernels.
+        log: Impulses of the points in the step.
+        clock: Where the step is.
+        substeps: Substeps of a step.
     """
 
     def __init__(
-        self, points: Points, joints: Joints, links: TendonLinks, frames: Frames, counts: Counts, flags: Flags
-    ) -> None:
+        self, points: Points, joints: Joints, links: TendonLinks, frames: Frames, counts: Counts, flags: Flags,
+        log: Log, clock: Clock, substeps: int,
+    ) -> None:  # fmt: skip
         self._connections, self._frames = (points, joints.data, joints.values, links), frames
+        self._report = log, clock, substeps
         self._pairs = len(joints) + len(links)
         self._counts, self._flags = counts, flags
 
@@ -224,4 +239,5 @@ class Waking:
 
     def _record_islands(self, p: Program) -> None:
         with p.when((self._flags.waking, 0)):
-            p.serial(wake_islands, *self._connections, self._frames, self._counts, self._flags)
+            records = *self._connections, self._frames, self._counts, self._flags
+            p.serial(wake_islands, *records, *self._report)

@@ -81,7 +81,7 @@ class RigidBodySystem(System):
         )
         self._waking = sleep.Waking(
             self.equations.contacts.table, self.equations.joints, self.equations.tendons.links, self.frames,
-            self.equations.counts, self.equations.flags,
+            self.equations.counts, self.equations.flags, self.equations.log.entries, clock, settings.substeps,
         )  # fmt: skip
         self._islands = sleep.Islands(self.frames, self.equations.solver_frames)
         self._was_active, self._was_moving = True, np.zeros(len(self._kinematic_frames), bool)

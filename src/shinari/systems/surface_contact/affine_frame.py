@@ -113,11 +113,16 @@ def set_frame(detection, h):
 
 
 @steady
+def bow_of(i, paths, detection):
+    """How far the path of a particle to its goal leaves its chord in the frame."""
+    return detection.bow[0] * norm(sub(sub(paths.goal[i], paths.place[i]), detection.displacement[0]))
+
+
+@steady
 def leaves_box(i, paths, detection):
     """Whether the path of a particle may leave its box in the substep."""
-    goal, displacement = paths.goal[i], detection.displacement[0]
-    at, low, high = into_frame(detection.after[0], detection.goal[0], goal), paths.low[i], paths.high[i]
-    bow = detection.bow[0] * norm(sub(sub(goal, paths.place[i]), displacement))
+    at, low, high = into_frame(detection.after[0], detection.goal[0], paths.goal[i]), paths.low[i], paths.high[i]
+    bow = bow_of(i, paths, detection)
     out = at[0] - bow < low[0] or at[1] - bow < low[1] or at[2] - bow < low[2]
     return out or at[0] + bow > high[0] or at[1] + bow > high[1] or at[2] + bow > high[2]
 

@@ -81,11 +81,14 @@ def swing(i, arm, frames):
 
 
 @steady
-def part_returned(j, codes, load, elements, frames, h):
-    """The part of the moments of a joint that is returned: all where neither body swings too fast for a substep."""
+def part_returned(j, codes, load, pull, elements, frames, h):
+    """The part of the moments of a joint that is returned: all where neither body swings too fast for a substep.
+
+    In a jam the force with which the joint was evaluated may be far larger than that of the solution.
+    """
     first = swing(codes[j, FIRST], vector_at(elements.arms, j, 0), frames)
     second = swing(codes[j, SECOND], vector_at(elements.arms, j, 3), frames)
-    k = h * h * math.sqrt(max(first, second) * dot(load, load))
+    k = h * h * math.sqrt(max(first, second) * max(dot(load, load), dot(pull, pull)))
     return min(max(2.0 - 2.0 * k / FAST, 0.0), 1.0)
 
 
@@ -102,11 +105,10 @@ def return_moments(
         j, side = frame_joints.joint[k], frame_joints.side[k]
         if elements.component[j] < 0 or values.broken[j]:
             continue
-        load, _ = halves(load_of(j, elements, components))
-        part = h * part_returned(j, joints.codes, load, elements, frames, h)
+        (load, _), pull = halves(load_of(j, elements, components)), vector(values.pull, j)
+        part, sign = h * part_returned(j, joints.codes, load, pull, elements, frames, h), 1.0 if side else -1.0
         if part == 0.0:
             continue
-        pull, sign = vector(values.pull, j), 1.0 if side else -1.0
         arm, start = vector_at(elements.arms, j, 3 * side), arm_at_start(j, side, joints.codes, joints.numbers, frames)
         moment = cross(sub(start, arm), scale(load, sign))
         stiffness = geometric_stiffness(arm, scale(pull, -sign))
