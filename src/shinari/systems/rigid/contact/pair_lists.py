@@ -99,17 +99,23 @@ def count_places(_, pairs: Pairs, detection: Detection, most: int):
 def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection, most: int):
     """Give places to pairs whose points are sought; those of pairs without points are free."""
     for p in range(detection.pairs[0]):
-        if not pairs.renew[p] and pairs.count[p] == 0 and pairs.place[p] >= 0:
+        if pairs.renew[p]:
+            if pairs.place[p] < 0:
+                pairs.place[p] = new_place(free, detection, most)
+        elif pairs.count[p] == 0:
             release_place(pairs.place[p], free, detection)
             pairs.place[p] = -1
-    for p in range(detection.pairs[0]):
-        if pairs.renew[p] and pairs.place[p] < 0:
-            if detection.free_places[0] > 0:
-                detection.free_places[0] -= 1
-                pairs.place[p] = free.place[detection.free_places[0]]
-            else:
-                pairs.place[p] = detection.places[0]
-                detection.places[0] += most
+
+
+@steady
+def new_place(free, detection, most):
+    """A place that is free, or one after all others."""
+    if detection.free_places[0] > 0:
+        detection.free_places[0] -= 1
+        return free.place[detection.free_places[0]]
+    place = detection.places[0]
+    detection.places[0] += most
+    return place
 
 
 @steady
