@@ -9,7 +9,7 @@ import numpy as np
 from shinari.compute import Field, Record
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector, rotate_vector_back
-from shinari.maths.vec3 import ZERO, add, dot, scale, sub
+from shinari.maths.vec3 import ZERO, add, cross, dot, scale, sub
 
 # Columns of a slot, and of its marks.
 SLOT_POINT, SLOT_NORMAL, SLOT_OFFSET, SLOT_SIDE, SLOT_COLUMNS = 0, 3, 6, 7, 8
@@ -33,7 +33,7 @@ class PairPoints(Record):
 class FreePlaces(Record):
     """Places that no pair has."""
 
-    place = Field(np.int64)
+    place = Field(np.int32)
 
 
 @steady
@@ -58,6 +58,18 @@ def point_of_slot(slots, i, f, e, poses):
     at = add(arm, sub(origin(poses.pose[other]), origin(poses.pose[own])))
     gap = slots[i, SLOT_OFFSET] - dot(n, at)
     return n, at, gap if side else -gap
+
+
+@steady
+def approach_of(slots, i, n, at, f, e, poses, margins):
+    """Speed at which the gap of a slot closes, whose normal and core point `point_of_slot` gave."""
+    side = slots[i, SLOT_SIDE] > ZERO
+    own, other = (f, e) if side else (e, f)
+    arm = sub(at, sub(origin(poses.pose[other]), origin(poses.pose[own])))
+    here = add(margins.velocity[own], cross(margins.angular_velocity[own], at))
+    there = add(margins.velocity[other], cross(margins.angular_velocity[other], arm))
+    speed = dot(n, sub(there, here))
+    return speed if side else -speed
 
 
 @steady
