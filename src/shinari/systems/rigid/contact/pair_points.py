@@ -13,7 +13,7 @@ from shinari.maths.vec3 import ZERO, add, cross, dot, scale, sub
 
 # Columns of a slot, and of its marks.
 SLOT_POINT, SLOT_NORMAL, SLOT_OFFSET, SLOT_SIDE, SLOT_COLUMNS = 0, 3, 6, 7, 8
-MARK_RADIUS_A, MARK_RADIUS_B, MARK_GAP, MARK_FEATURE, MARK_COLUMNS = 0, 1, 2, 3, 4
+MARK_RADIUS_A, MARK_RADIUS_B, MARK_FEATURE, MARK_COLUMNS = 0, 1, 2, 3
 # Points of a pair without a mesh, at most.
 FEW_POINTS = 4
 
@@ -27,7 +27,7 @@ class PairPoints(Record):
         doc="core point in the axes of one frame; normal in the axes of the other, and the offset of its core "
         "point along it, less the radii [m]; 1 where the normal is that of a, 0 where it is that of b",
     )
-    marks = Field(np.float64, MARK_COLUMNS, doc="radii of both sides, gap [m] when it was found, feature")
+    marks = Field(np.float64, MARK_COLUMNS, doc="radii of both sides [m], feature")
 
 
 class FreePlaces(Record):

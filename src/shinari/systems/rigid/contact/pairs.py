@@ -48,7 +48,6 @@ from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import SLACK, TWO, Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_points import (
     MARK_FEATURE,
-    MARK_GAP,
     MARK_RADIUS_A,
     MARK_RADIUS_B,
     SLOT_NORMAL,
@@ -309,7 +308,7 @@ def write_slot(at, f, e, poses, stored, rows, i):
     offset = dot(n, sub(vector_at(rows, i, face), origin(pose)))
     slots[at, SLOT_OFFSET], slots[at, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
     marks[at, MARK_RADIUS_A], marks[at, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
-    marks[at, MARK_GAP], marks[at, MARK_FEATURE] = rows[i, GAP], rows[i, FEATURE]
+    marks[at, MARK_FEATURE] = rows[i, FEATURE]
 
 
 @shared(fastmath=STEADY)
