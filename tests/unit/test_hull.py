@@ -5,8 +5,10 @@ import pytest
 from scipy.spatial import ConvexHull as Reference
 
 import shinari as sn
+from shinari.collision.narrow.convex import shapes_of
 from shinari.geometry.hull import FLAT, coarse_corners, convex_hull
 from shinari.shapes.base import shape_mesh
+from shinari.shapes.kernels.hull_lanes import faces_of_block, farthest_vertex, highest, lowest_along
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
 
@@ -197,3 +199,27 @@ def test_a_coarse_hull_of_a_ball_has_few_corners():
     points = ball(3000, 4)
     for distance in (0.01, 0.03, 0.1):
         assert len(coarse_corners(points, distance)) <= 4.0 * 2.4 / distance
+
+
+@pytest.mark.parametrize("count", [4, 5, 8, 9, 31])
+def test_blocks_of_four_give_the_same_as_all_vertices_and_faces(count):
+    """Also where the last block is not full, and behind another hull."""
+    hulls = [sn.ConvexHull(ball(6, 1)), sn.ConvexHull(ball(count, count))]
+    shapes, rng = shapes_of(hulls), np.random.default_rng(count)
+    vertices, planes, start = hulls[1].vertices, hulls[1].planes, int(shapes.vertex_starts[1])
+    for d in [*rng.normal(size=(20, 3)), *vertices]:
+        along = vertices @ d
+        assert lowest_along(shapes, 1, tuple(d)) == pytest.approx(along.min(), abs=1e-15)
+        assert along[farthest_vertex(shapes, 1, tuple(d)) - start] == pytest.approx(along.max(), abs=1e-15)
+        blocks = range(shapes.face_blocks[1], shapes.face_blocks[2])
+        heights = planes[:, :3] @ d - planes[:, 3]
+        assert max(highest(shapes, i, tuple(d)) for i in blocks) == pytest.approx(heights.max(), abs=1e-15)
+        first = [heights[slice(*(np.array(faces_of_block(shapes, 1, i)) - shapes.face_starts[1]))] for i in blocks]
+        assert np.concatenate(first).tolist() == heights.tolist()
+
+
+def test_of_equal_vertices_the_first_is_the_farthest():
+    shapes = shapes_of([sn.ConvexHull(CUBE)])
+    for d in (*np.eye(3), *-np.eye(3), np.ones(3)):
+        along = shapes.vertices @ d
+        assert farthest_vertex(shapes, 0, tuple(d)) == int(np.argmax(along))

@@ -19,6 +19,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import add, direction_and_length, dot, scale, sub
 from shinari.schema_types import Name, Table, Vector
 from shinari.shapes.base import SEGMENTS, Core, Shape, Triangles
+from shinari.shapes.kernels.hull_lanes import farthest_vertex
 from shinari.shapes.kernels.projection import LARGEST_LABEL, MOST_VERTICES, projected, put
 from shinari.shapes.kernels.revolution import OUTSIDE
 from shinari.shapes.mass import MassProperties, mesh_properties
@@ -140,21 +141,10 @@ def _spreads(places: np.ndarray) -> bool:
 
 
 @steady
-def farthest_vertex(vertices, start, end, d):
-    """Index of the vertex of a hull that lies farthest along d, the first of equal ones."""
-    best, most = start, -np.inf
-    for i in range(start, end):
-        along = vertices[i, 0] * d[0] + vertices[i, 1] * d[1] + vertices[i, 2] * d[2]
-        if along > most:
-            best, most = i, along
-    return best
-
-
-@steady
 def support(d, s, shapes, g):
     """The farthest vertex."""
     h = shapes.hull[g]
-    i = farthest_vertex(shapes.vertices, shapes.vertex_starts[h], shapes.vertex_starts[h + 1], d)
+    i = farthest_vertex(shapes, h, d)
     return shapes.vertices[i, 0], shapes.vertices[i, 1], shapes.vertices[i, 2]
 
 
@@ -169,16 +159,12 @@ def axis(k, toward, s, shapes, g):
 def face(d, s, projection, table, column, shapes, g):
     """Write the face that looks along d most of those at the vertex that lies farthest along d."""
     h = shapes.hull[g]
-    start = shapes.vertex_starts[h]
-    v = farthest_vertex(shapes.vertices, start, shapes.vertex_starts[h + 1], d)
-    px, py, pz = shapes.vertices[v, 0], shapes.vertices[v, 1], shapes.vertices[v, 2]
-    slack = 1e-7 * s[0]
+    start, v = shapes.vertex_starts[h], farthest_vertex(shapes, h, d)
     face, most = -1, -np.inf
-    for f in range(shapes.face_starts[h], shapes.face_starts[h + 1]):
-        mx, my, mz = shapes.planes[f, 0], shapes.planes[f, 1], shapes.planes[f, 2]
-        along = mx * d[0] + my * d[1] + mz * d[2]
-        if along > most and mx * px + my * py + mz * pz >= shapes.planes[f, 3] - slack:
-            face, most = f, along
+    for k in range(shapes.vertex_face_starts[v], shapes.vertex_face_starts[v + 1]):
+        f = shapes.vertex_faces[k]
+        along = shapes.planes[f, 0] * d[0] + shapes.planes[f, 1] * d[1] + shapes.planes[f, 2] * d[2]
+        face, most = (f, along) if along > most else (face, most)
     begin, end = shapes.loop_starts[face], shapes.loop_starts[face + 1]
     stride = (end - begin + MOST_VERTICES - 1) // MOST_VERTICES
     count = (end - begin + stride - 1) // stride

@@ -5,6 +5,7 @@ core, and a ball rolls without a corner. All other cores are the shapes themselv
 end is found by the field of its mesh.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from shinari.compute import Field, Record
 from shinari.shapes.base import Shape
 from shinari.shapes.hull import HULL
+from shinari.shapes.kernels.hull_lanes import LANES, blocks
 from shinari.shapes.mesh import Mesh
 from shinari.shapes.registry import LAST_UNBOUNDED, four_numbers, type_of
 from shinari.shapes.sharing import different
@@ -48,6 +50,12 @@ class Shapes(Record, ragged=True):
     edge_vertices = Field(np.int64, 2, doc="vertices of all edges")
     edge_faces = Field(np.int64, 2, doc="faces on both sides of all edges")
     edge_starts = Field(np.int64, doc="first edge of each hull, and the end")
+    vertex_lanes = Field(np.float64, (3, LANES), unit="m", doc="the vertices in blocks of four")
+    vertex_blocks = Field(np.int64, doc="first block of the vertices of each hull, and the end")
+    face_lanes = Field(np.float64, (5, LANES), unit="1, m, 1", doc="planes and widths of the faces in blocks of four")
+    face_blocks = Field(np.int64, doc="first block of the faces of each hull, and the end")
+    vertex_faces = Field(np.int64, doc="faces at all vertices")
+    vertex_face_starts = Field(np.int64, doc="first face at each vertex, and the end")
 
 
 def contact_shape(shape: Shape) -> Shape:
@@ -90,6 +98,7 @@ class HullTables:
         self._loops: list[int] = []
         self._loop_edges: list[int] = []
         self._edges: list[tuple[int, ...]] = []
+        self._faces_at: list[np.ndarray] = []
         self._starts: dict[str, list[int]] = {name: [0] for name in ("vertex", "face", "loop", "edge")}
 
     def add(self, shape: Any) -> None:
@@ -109,6 +118,7 @@ class HullTables:
                 edges[start, end] = edges[end, start] = len(self._edges)
                 self._edges.append((start, end, one, other))
         self._loop_edges += [edges.get(side, -1) for side in beside]
+        self._faces_at += [face + np.flatnonzero(at) for at in _touch(shape)]
         self._vertices.append(np.asarray(shape.vertices, np.float64))
         self._planes.append(shape.planes)
         starts["vertex"].append(first + len(shape.vertices))
@@ -122,8 +132,15 @@ class HullTables:
         least = np.ones(len(planes))
         np.minimum.at(least, edges[:, 2:], widths[:, None])
         starts = {f"{name}_starts": np.array(values, np.int64) for name, values in self._starts.items()}
+        vertices, at = np.concatenate(self._vertices), self._faces_at
+        columns = np.concatenate([planes, least[:, None]], axis=1)
+        below = np.array([0.0, 0.0, 0.0, np.inf, 1.0])
         return starts | {
-            "vertices": np.concatenate(self._vertices),
+            "vertices": vertices,
+            "vertex_faces": np.concatenate([np.zeros(0, np.int64), *at]),
+            "vertex_face_starts": np.cumsum([0, *(len(faces) for faces in at)]),
+            **_lanes("vertex", vertices, starts["vertex_starts"], None),
+            **_lanes("face", columns, starts["face_starts"], below),
             "planes": planes,
             "loops": np.array(self._loops, np.int64),
             "edge_vertices": np.ascontiguousarray(edges[:, :2]),
@@ -131,3 +148,22 @@ class HullTables:
             "loop_edges": np.array(self._loop_edges, np.int64),
             "face_widths": least,
         }
+
+
+def _touch(shape: Any) -> np.ndarray:
+    """Whether vertices lie in the planes of faces, but for rounding, or are corners of them, (V, F)."""
+    planes, slack = shape.planes, 1e-7 * shape.numbers()[0]
+    at = np.asarray(shape.vertices, np.float64) @ planes[:, :3].T >= planes[:, 3] - slack
+    for k, loop in enumerate(shape.loops):
+        at[loop, k] = True
+    return at
+
+
+def _lanes(name: str, rows: np.ndarray, starts: np.ndarray, filler: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Rows of each hull in blocks; without a filler blocks are filled up with the first row of their hull."""
+    parts = [rows[begin:end] for begin, end in itertools.pairwise(starts)]
+    found = [blocks(part, part[0] if filler is None else filler) for part in parts]
+    return {
+        f"{name}_lanes": np.concatenate([np.zeros((0, rows.shape[1], LANES)), *found]),
+        f"{name}_blocks": np.cumsum([0, *(len(each) for each in found)]),
+    }

@@ -17,7 +17,15 @@ import numpy as np
 from shinari.collision.narrow.faces import ROOM
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back
-from shinari.maths.vec3 import add, direction_and_length, dot, neg, scale, sub
+from shinari.maths.vec3 import add, cross, direction_and_length, dot, neg, norm, scale, sub
+from shinari.shapes.kernels.hull_lanes import (
+    LANES,
+    faces_of_block,
+    farthest_vertex,
+    highest,
+    highest_less,
+    lowest_along,
+)
 
 PARALLEL = 1e-4
 """Sine under which two edges are parallel and have no axis of their own."""
@@ -30,24 +38,9 @@ def vector_of(table, i):
 
 
 @steady
-def lowest_along(vertices, start, end, d):
-    """How far the lowest of some vertices lies along d."""
-    low = np.inf
-    for i in range(start, end):
-        along = vertices[i, 0] * d[0] + vertices[i, 1] * d[1] + vertices[i, 2] * d[2]
-        low = along if along < low else low
-    return low
-
-
-@steady
-def lowest_vertex(vertices, start, end, d):
-    """Index of the lowest of some vertices along d, the first of equal ones."""
-    best, low = start, np.inf
-    for i in range(start, end):
-        along = vertices[i, 0] * d[0] + vertices[i, 1] * d[1] + vertices[i, 2] * d[2]
-        if along < low:
-            best, low = i, along
-    return best
+def farthest_point(shapes, h, d):
+    """The vertex of a hull that lies farthest along d."""
+    return vector_of(shapes.vertices, farthest_vertex(shapes, h, d))
 
 
 @steady
@@ -77,19 +70,41 @@ def best_face(shapes, one, other, at, turn, inner, known, enough, tolerance):
     Returns:
         The face, -1 where none is better than what is known, and the gap over it [m].
     """
-    start, end = shapes.vertex_starts[other], shapes.vertex_starts[other + 1]
     best, most = -1, known - tolerance
-    for f in range(shapes.face_starts[one], shapes.face_starts[one + 1]):
-        plane = shapes.planes[f]
-        m = plane[0], plane[1], plane[2]
-        height = dot(m, at) - plane[3]
-        if height - inner > most:
-            gap = height + lowest_along(shapes.vertices, start, end, rotate_vector(turn, m))
-            if gap > most + (tolerance if best >= 0 else 0.0):
-                best, most = f, gap
-                if gap > enough:
-                    break
+    i, last = shapes.face_blocks[one], shapes.face_blocks[one + 1]
+    while i < last and most <= enough:
+        if highest(shapes, i, at) - inner > most:
+            first, end = faces_of_block(shapes, one, i)
+            for f in range(first, end):
+                plane = shapes.planes[f]
+                m = plane[0], plane[1], plane[2]
+                height = dot(m, at) - plane[3]
+                if height - inner > most:
+                    gap = height + lowest_along(shapes, other, rotate_vector(turn, m))
+                    if gap > most + (tolerance if best >= 0 else 0.0):
+                        best, most = f, gap
+        i += 1
     return best, most
+
+
+@steady
+def nearest_of_face(shapes, f, p):
+    """The point of a face that is nearest to p; all in the axes of its hull."""
+    n = vector_of(shapes.planes, f)
+    q = sub(p, scale(n, dot(n, p) - shapes.planes[f, 3]))
+    nearest, least = q, np.inf
+    begin, end = shapes.loop_starts[f], shapes.loop_starts[f + 1]
+    start = vector_of(shapes.vertices, shapes.loops[end - 1])
+    for k in range(begin, end):
+        stop = vector_of(shapes.vertices, shapes.loops[k])
+        side, way = sub(stop, start), sub(q, start)
+        if dot(cross(side, n), way) > 0.0:
+            t = min(max(dot(side, way) / dot(side, side), 0.0), 1.0)
+            away = sub(way, scale(side, t))
+            square = dot(away, away)
+            nearest, least = (sub(q, away), square) if square < least else (nearest, least)
+        start = stop
+    return nearest
 
 
 @steady
@@ -102,6 +117,12 @@ def is_near(shapes, f, point, most):
     plane = shapes.planes[f]
     height = plane[0] * point[0] + plane[1] * point[1] + plane[2] * point[2] - plane[3]
     return height > (most * shapes.face_widths[f] if most > 0.0 else most)
+
+
+@steady
+def is_block_near(shapes, i, point, most):
+    """Whether a point is near to a face of a block; see `is_near`."""
+    return highest_less(shapes, i, point, max(most, 0.0)) > min(most, 0.0)
 
 
 @steady
@@ -142,13 +163,13 @@ def put_edge(shapes, e, offset, turn, table, i):
 
 
 @steady
-def edges_of_a(shapes, first, end, point, most, at, inner, offset, turn, table):
+def edges_of_a(shapes, h, first, point, most, at, inner, offset, turn, table):
     """Write the edges of a that may have a better direction to the table, in the axes of b.
 
     Args:
         shapes: The shapes.
+        h: Number of the hull a.
         first: Face to start with.
-        end: Last face of a, and one.
         point: A point of b in the axes of a [m].
         most: Gap that has to be exceeded [m].
         at: Origin of b in the axes of a [m].
@@ -161,17 +182,21 @@ def edges_of_a(shapes, first, end, point, most, at, inner, offset, turn, table):
         The number of edges, and the face with which to go on.
     """
     count = 0
-    for f in range(first, end):
-        if is_near(shapes, f, point, most):
-            begin, stop = shapes.loop_starts[f], shapes.loop_starts[f + 1]
-            if count > 0 and count + stop - begin > ROOM:
-                return count, f
-            for k in range(begin, stop):
-                e = edge_to_try(shapes, f, k, point, most, at, inner)
-                if e >= 0 and count < ROOM:
-                    put_edge(shapes, e, offset, turn, table, count)
-                    count += 1
-    return count, end
+    begin = shapes.face_blocks[h] + (first - shapes.face_starts[h]) // LANES
+    for i in range(begin, shapes.face_blocks[h + 1]):
+        if is_block_near(shapes, i, point, most):
+            face, end = faces_of_block(shapes, h, i)
+            for f in range(max(face, first), end):
+                if is_near(shapes, f, point, most):
+                    begin, stop = shapes.loop_starts[f], shapes.loop_starts[f + 1]
+                    if count > 0 and count + stop - begin > ROOM:
+                        return count, f
+                    for k in range(begin, stop):
+                        e = edge_to_try(shapes, f, k, point, most, at, inner)
+                        if e >= 0 and count < ROOM:
+                            put_edge(shapes, e, offset, turn, table, count)
+                            count += 1
+    return count, shapes.face_starts[h + 1]
 
 
 @steady
@@ -222,12 +247,15 @@ def across_edges(shapes, h, point, best, most, at, inner, table, count):
         table: See `put_edge`.
         count: Edges in the table.
     """
-    for f in range(shapes.face_starts[h], shapes.face_starts[h + 1] if count > 0 else 0):
-        if is_near(shapes, f, point, most):
-            for k in range(shapes.loop_starts[f], shapes.loop_starts[f + 1]):
-                e = edge_to_try(shapes, f, k, point, most, at, inner)
-                if e >= 0:
-                    best, most = best_edges(shapes, e, count, most, best, table)
+    for i in range(shapes.face_blocks[h], shapes.face_blocks[h + 1] if count > 0 else 0):
+        if is_block_near(shapes, i, point, most):
+            first, end = faces_of_block(shapes, h, i)
+            for f in range(first, end):
+                if is_near(shapes, f, point, most):
+                    for k in range(shapes.loop_starts[f], shapes.loop_starts[f + 1]):
+                        e = edge_to_try(shapes, f, k, point, most, at, inner)
+                        if e >= 0:
+                            best, most = best_edges(shapes, e, count, most, best, table)
     return best, most
 
 
@@ -250,14 +278,13 @@ def hull_axis(shapes, poses, a, b, offset, enough, tolerance, table):
     """
     pose_a, pose_b = poses.pose[a], poses.pose[b]
     one, other = shapes.hull[a], shapes.hull[b]
-    vertices, starts = shapes.vertices, shapes.vertex_starts
     inner_a, inner_b = shapes.size[a, 1], shapes.size[b, 1]
     to_b = rotation_between(pose_a, pose_b)
     at_a, at_b = rotate_vector_back(pose_b, offset), neg(rotate_vector_back(pose_a, offset))
     n, length = direction_and_length(at_a)
     n = n if length > 0.0 else (0.0, 1.0, 0.0)
-    most = dot(n, at_a) + lowest_along(vertices, starts[one], starts[one + 1], rotate_vector_back(to_b, n))
-    most += lowest_along(vertices, starts[other], starts[other + 1], neg(n))
+    most = dot(n, at_a) + lowest_along(shapes, one, rotate_vector_back(to_b, n))
+    most += lowest_along(shapes, other, neg(n))
     if most > enough:
         return rotate_vector(pose_b, n), most, False
     to_a = to_b[0], to_b[3], to_b[6], to_b[1], to_b[4], to_b[7], to_b[2], to_b[5], to_b[8]
@@ -266,6 +293,11 @@ def hull_axis(shapes, poses, a, b, offset, enough, tolerance, table):
         n, most = vector_of(shapes.planes, f), gap
         if gap > enough:
             return rotate_vector(pose_b, n), gap, False
+    # a point of each that lies lowest in the other, as near to each other as may be: no gap exceeds their distance
+    point_a = add(at_a, rotate_vector(to_b, farthest_point(shapes, one, neg(rotate_vector_back(to_b, n)))))
+    point_b = nearest_of_face(shapes, f, point_a) if f >= 0 else farthest_point(shapes, other, n)
+    if f >= 0 and norm(sub(point_a, point_b)) <= gap + tolerance:
+        return rotate_vector(pose_b, n), gap, False
     e, gap = best_face(
         shapes, one, other, at_b, to_b, inner_b, most + 2.0 * tolerance if f >= 0 else most, enough, tolerance
     )
@@ -274,16 +306,16 @@ def hull_axis(shapes, poses, a, b, offset, enough, tolerance, table):
         n, most = neg(rotate_vector(to_b, vector_of(shapes.planes, e))), gap
         if gap > enough:
             return rotate_vector(pose_b, n), gap, True
-    # a point of each that lies lowest in the other: of a face any of its vertices
-    i, j = shapes.loops[shapes.loop_starts[max(e, 0)]], shapes.loops[shapes.loop_starts[max(f, 0)]]
-    i = i if of_a else lowest_vertex(vertices, starts[one], starts[one + 1], rotate_vector_back(to_b, n))
-    j = j if f >= 0 and not of_a else lowest_vertex(vertices, starts[other], starts[other + 1], neg(n))
-    point_a = add(at_a, rotate_vector(to_b, vector_of(vertices, i)))
-    point_b = add(at_b, rotate_vector_back(to_b, vector_of(vertices, j)))
+        point_b = farthest_point(shapes, other, n)
+        point_a = nearest_of_face(shapes, e, add(at_b, rotate_vector_back(to_b, point_b)))
+        point_a = add(at_a, rotate_vector(to_b, point_a))
+        if norm(sub(point_a, point_b)) <= gap + tolerance:
+            return rotate_vector(pose_b, n), gap, True
+    point_b = add(at_b, rotate_vector_back(to_b, point_b))
     face, end = shapes.face_starts[one], shapes.face_starts[one + 1]
     found, needed = n, most + tolerance
     while face < end:
-        count, face = edges_of_a(shapes, face, end, point_b, needed, at_b, inner_b, at_a, to_b, table)
+        count, face = edges_of_a(shapes, one, face, point_b, needed, at_b, inner_b, at_a, to_b, table)
         found, needed = across_edges(shapes, other, point_a, found, needed, at_a, inner_a, table, count)
     if needed > most + tolerance:
         return rotate_vector(pose_b, found), needed, False

@@ -130,6 +130,12 @@ class Edges(Record):
     frames = Field(np.int32, 2)
 
 
+@steady
+def is_again(edges, e):
+    """Whether an edge is that of the element before, as those of the points of a pair are."""
+    return e > 0 and edges.frames[e] == edges.frames[e - 1]
+
+
 class RestSpeeds(Record):
     """Speeds below which components rest, one row."""
 

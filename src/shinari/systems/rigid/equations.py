@@ -111,7 +111,7 @@ class BodyEquations:
         self._first_point = len(self.joints) + len(self._jacobian_rows)
         self.counts, self.flags, self.solver_frames = Counts.zeros(1), Flags.zeros(1), SolverFrames.zeros(len(frames))
         self._points, self._work = self.contacts.table, PointWork.zeros(0)
-        self._pairs, self._direct_pairs = (self.contacts.detection.pairs, 0), DirectPairs.zeros(0)
+        self._pairs, self._direct_pairs = (self.contacts.detection.active_pairs, 0), DirectPairs.zeros(0)
         self._pushes: PairPushes = PairPushes.zeros(0)
         self._warm_start = WarmStart.zeros(0)
         self._terms = Terms(

@@ -23,6 +23,7 @@ from shinari.systems.rigid.components import (
     Nodes,
     RestSpeeds,
     Targets,
+    is_again,
     may_be_direct,
     motion_of,
 )
@@ -104,6 +105,8 @@ def find_roots(_, edges: Edges, frames: Frames, solver_frames: SolverFrames, cou
     for i in range(len(solver_frames)):
         solver_frames.root[i] = -1
     for e in range(counts.edges[0]):
+        if is_again(edges, e):
+            continue
         a, b = edges.frames[e]
         a_free, b_free = is_free(frames, a), is_free(frames, b)
         if a_free and solver_frames.root[a] < 0:
@@ -163,6 +166,8 @@ def set_neighbours(
 ):  # fmt: skip
     """Neighbours of each node, by the edges."""
     for e in range(counts.edges[0]):
+        if is_again(edges, e):
+            continue
         a, b = edges.frames[e]
         i, j = solver_frames.node[a], solver_frames.node[b]
         if i >= 0 and j >= 0 and i != j:

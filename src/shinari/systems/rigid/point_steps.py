@@ -34,16 +34,17 @@ STRAIGHT = 0.9999
 
 
 class DirectPairs(Record):
-    """Pairs with points that are solved directly, with room for all pairs."""
+    """Pairs that are solved directly, with room for all that have points."""
 
-    pair = Field(np.int64)
+    pair = Field(np.int32)
 
 
 @kernel
 def list_direct_pairs(_, pairs: Pairs, direct: DirectPairs, detection: Detection, counts: Counts):
     """List the pairs with points that are solved directly."""
     n = 0
-    for k in range(detection.pairs[0]):
+    for i in range(detection.active_pairs[0]):
+        k = pairs.active[i]
         direct.pair[n] = k
         n += 1 if pairs.direct[k] else 0
     counts.direct_pairs[0] = n
@@ -151,11 +152,10 @@ def applied_force(p, e, one, other, work, elements):
 
 @kernel(fastmath=STEADY)
 def continue_points(
-    k, pairs: Pairs, work: PointWork, elements: Elements, components: Components, nodes: Nodes, first_point: np.int64
+    i, pairs: Pairs, work: PointWork, elements: Elements, components: Components, nodes: Nodes, first_point: np.int64
 ):  # fmt: skip
     """Before a further solution in the same substep: keep what the last one has applied at the points of a pair."""
-    if pairs.rows[k] == 0:
-        return
+    k = pairs.active[i]
     first = pairs.start[k]
     c = elements.component[first_point + first]
     if c < 0 or components.direct[c] == 0 or components.solution[c] != SOLVED:
@@ -177,7 +177,7 @@ def clear_applied(p, work: PointWork):
 
 @kernel(fastmath=STEADY)
 def store_points(
-    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, nodes: Nodes,
+    i, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, nodes: Nodes,
     frames: Frames, first_point: np.int64
 ):  # fmt: skip
     """Store the forces of the points of a pair for the next substep; 0 where their component is not solved.
@@ -185,8 +185,7 @@ def store_points(
     The force of the substep is that which the Newton steps have applied: it balances the momentum, in a jam too, where
     they end without a solution and the force of the last state is the rest of the gap times a stiffness.
     """
-    if pairs.rows[k] == 0:
-        return
+    k = pairs.active[i]
     first = pairs.start[k]
     a, b = points.frames[first]
     if not (frames.active[a] or frames.active[b]):

@@ -147,7 +147,7 @@ class Shift(NamedTuple):
 
 @kernel(fastmath=STEADY)
 def start_points(
-    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
+    i, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
     margins: FrameMargins, flags: Flags, terms: Terms, detection: Detection, first_point: np.int64
 ):  # fmt: skip
     """Begin a substep at its start pose for the points of a pair: frames and arms of the elements, target gaps.
@@ -156,8 +156,7 @@ def start_points(
     component that stood, nothing has changed since the last substep. From step to step that holds for points that began
     with the inertia of their frames at the start of a step, not at a prediction.
     """
-    if pairs.rows[k] == 0:
-        return
+    k = pairs.active[i]
     first, rebuilt = pairs.start[k], detection.rebuild_table[0] != 0
     a, b = points.frames[first]
     c = elements.component[first_point + first]
@@ -234,12 +233,13 @@ def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms,
 
 @kernel(fastmath=STEADY)
 def measure_failed_points(
-    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
+    i, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
     curved: Curved, first_point: np.int64
 ):  # fmt: skip
     """Measure the points of a pair of a component whose trial has failed."""
+    k = pairs.active[i]
     first = pairs.start[k]
-    if pairs.rows[k] > 0 and has_failed(elements.component[first_point + first], components):
+    if has_failed(elements.component[first_point + first], components):
         one, other = shifts_of(first, points, frames, curved)
         for p in range(first, first + pairs.rows[k]):
             measure(p, one, other, points, work, elements, first_point)
@@ -304,7 +304,7 @@ def resists_rotation(law):
 
 @kernel(fastmath=STEADY)
 def begin_points(
-    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved,
+    i, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved,
     components: Components, terms: Terms, first_point: np.int64
 ):  # fmt: skip
     """Measure gaps and slips of a pair at the predicted pose, and classify its points for the first time in a solution.
@@ -312,10 +312,8 @@ def begin_points(
     Forces and stiffnesses are written; sweeps need neither.
     The overlap of a point in a resting heap leaves by at most a small displacement, so that the heap rests on.
     """
-    pairs.direct[k] = False
-    if pairs.rows[k] == 0:
-        return
-    first = pairs.start[k]
+    k = pairs.active[i]
+    first, pairs.direct[k] = pairs.start[k], False
     component = elements.component[first_point + first]
     if component >= 0 and components.stands[component] != MOVES:
         return

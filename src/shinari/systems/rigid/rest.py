@@ -81,17 +81,18 @@ def choose_resting(c, components: Components, detection: Detection, flags: Flags
 
 @kernel(fastmath=STEADY)
 def push_at_start(
-    k, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, pushes: PairPushes,
+    i, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, pushes: PairPushes,
     terms: Terms, first_point: np.int64
 ):  # fmt: skip
     """Write states and forces of the points of a pair where the substep began, and their sum.
 
     A component does not stay where the limit of friction of a point is not that of its normal force, or one may bounce.
     """
+    k = pairs.active[i]
     first = pairs.start[k]
-    c = elements.component[first_point + first] if pairs.rows[k] > 0 else -1
+    c = elements.component[first_point + first]
     if c < 0 or components.stands[c] != TRIED:
-        pushes.nodes[k] = -1, -1
+        pushes.nodes[i] = -1, -1
         return
     law, calm, most, rounding = points.law[first], components.calm[c] != 0, terms.leaves[0], components.rounding[c]
     moves, squares, force, on_a, on_b = False, 0.0, NONE, NONE, NONE
@@ -115,8 +116,8 @@ def push_at_start(
         on_b = add(on_b, cross((arms[3], arms[4], arms[5]), f))
         trace = along + 2.0 * GRIP * stiffness
         squares += trace * trace if status != APART else 0.0
-    pushes.nodes[k] = elements.nodes[first_point + first, 0], elements.nodes[first_point + first, 1]
-    pushes.force[k], pushes.on_a[k], pushes.on_b[k], pushes.squares[k] = force, on_a, on_b, squares
+    pushes.nodes[i] = elements.nodes[first_point + first, 0], elements.nodes[first_point + first, 1]
+    pushes.force[i], pushes.on_a[i], pushes.on_b[i], pushes.squares[i] = force, on_a, on_b, squares
     if moves:
         components.disturbed[c] = 1
 
@@ -134,7 +135,7 @@ def begin_balance(j, nodes: Nodes, components: Components, frames: Frames, solve
 @kernel(fastmath=STEADY)
 def add_pushes(_, pushes: PairPushes, nodes: Nodes, detection: Detection):
     """Add the forces of all pairs to those on their nodes."""
-    for k in range(detection.pairs[0]):
+    for k in range(detection.active_pairs[0]):
         i, j = pushes.nodes[k]
         if i >= 0 or j >= 0:
             add_sum_to(nodes.residual, i, j, pushes.force[k], pushes.on_a[k], pushes.on_b[k])

@@ -47,6 +47,7 @@ class Detection(Record):
     moves_rows = Field(np.int64, doc="whether a pair has other points or other rows in it than before")
     found_pairs = Field(np.int64, doc="pairs that were found")
     pairs = Field(np.int64, doc="pairs in the list")
+    active_pairs = Field(np.int64, doc="those that have rows in the table of points")
     kept = Field(np.int64, doc="pairs whose points are kept")
     old_pairs = Field(np.int64, doc="pairs in the list before")
     points = Field(np.int64, doc="contact points in the table")
@@ -73,7 +74,7 @@ class FrameMargins(Record):
     start_position = Field(np.float64, 3, unit="m", doc="origin when the pairs were found")
     start_rotation = Field(np.float64, 4, doc="quaternion when the pairs were found")
     velocity = Field(np.float64, 3, unit="m/s", doc="velocity for the reach of points")
-    spin_speed = Field(np.float64, unit="rad/s", doc="magnitude of its angular velocity")
+    angular_velocity = Field(np.float64, 3, unit="rad/s", doc="angular velocity for the reach of points")
     position = Field(np.float64, 3, unit="m", doc="origin when contacts were detected, in the last substep before")
     rotation = Field(np.float64, 4, doc="quaternion at that time")
     still = Field(np.bool_, doc="whether it has the same pose and velocities as then")
@@ -119,14 +120,14 @@ def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: 
         fall: Speed that gravity adds in a substep [m/s].
         h: Substep [s].
     """
-    x, q, v, spin = frames.x0[f], frames.q0[f], frames.v[f], norm(frames.w[f])
+    x, q, v, w = frames.x0[f], frames.q0[f], frames.v[f], frames.w[f]
     travelled = norm(sub(x, margins.start_position[f]))
     turned = chord_between(q, margins.start_rotation[f]) * margins.radius[f]
     travelled += motion_bound(frames, margins, f, TWO * h, fall, turned)
     margins.away[f] = not (travelled <= margins.margin[f])
     here = x == margins.position[f] and q == margins.rotation[f]
-    margins.still[f] = here and v == margins.velocity[f] and spin == margins.spin_speed[f]
-    margins.position[f], margins.rotation[f], margins.velocity[f], margins.spin_speed[f] = x, q, v, spin
+    margins.still[f] = here and v == margins.velocity[f] and w == margins.angular_velocity[f]
+    margins.position[f], margins.rotation[f], margins.velocity[f], margins.angular_velocity[f] = x, q, v, w
 
 
 @kernel

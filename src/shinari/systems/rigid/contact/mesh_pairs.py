@@ -10,6 +10,7 @@ from shinari.collision.narrow.rows import WIDTH
 from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
+from shinari.systems.rigid.contact.margins import FrameMargins
 from shinari.systems.rigid.contact.pair_points import MARK_FEATURE, PairPoints
 from shinari.systems.rigid.contact.pairs import MESHES, Pairs, write_slots
 
@@ -25,6 +26,8 @@ def find_mesh_points(
     poses: Poses,
     features: Features,
     fields: BodyFields,
+    margins: FrameMargins,
+    time: float,
 ):
     """Points of a pair with a mesh; see `shinari.systems.rigid.contact.pairs.FINDERS`."""
     if pairs.renew[p] and pairs.kind[p] == MESHES:
@@ -37,4 +40,4 @@ def find_mesh_points(
         count = choose(
             pool, count, SLOTS, min(collision_shapes.size[a], collision_shapes.size[b]), margin, before, found
         )
-        write_slots(p, count, pairs, stored, collision_shapes, frame_poses, found)
+        write_slots(p, count, pairs, stored, collision_shapes, frame_poses, margins, time, found)

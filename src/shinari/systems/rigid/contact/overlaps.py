@@ -6,7 +6,6 @@ import numpy as np
 
 from shinari.compute.program import run_recorded
 from shinari.errors import ContactWarning, warn_of_several
-from shinari.systems.rigid.contact.pair_points import MARK_GAP
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.integration import as_frame
 
@@ -50,7 +49,7 @@ def _depths(contacts: BodyContacts, rigid: "RigidModel") -> dict[tuple[int, int]
     depths: dict[tuple[int, int], float] = {}
     for p in np.flatnonzero(pairs.count[: contacts.pair_count]):
         a, b = pairs.collision_shapes[p]
-        depth = -float(contacts.stored.marks[pairs.place[p] : pairs.place[p] + pairs.count[p], MARK_GAP].min())
+        depth = -float(pairs.least_gap[p])
         if depth > ALLOWED * min(arrays.size[a], arrays.size[b]):
             two = (int(arrays.frame[a]), int(arrays.frame[b]))
             depths[two] = max(depth, depths.get(two, 0.0))

@@ -15,17 +15,17 @@ from shinari.systems.rigid.contact.pairs import Kept, Pairs, is_empty, kind_of_p
 class Found(Record):
     """Candidates of each collision shape that have a larger number, shape by shape."""
 
-    collision_shape = Field(np.int64)
+    collision_shape = Field(np.int32)
 
 
 class OldPairs(Record):
     """The pairs before a search."""
 
     key = Field(np.int64, doc="a * collision shapes + b, ascending")
-    row = Field(np.int64, doc="row of its points in `Kept`, IN_PLACE or DROPPED")
-    start = Field(np.int64, doc="first row of its points in the table")
-    rows = Field(np.int64, doc="rows in it")
-    place = Field(np.int64, doc="place of its points; -1: none")
+    row = Field(np.int32, doc="row of its points in `Kept`, IN_PLACE or DROPPED")
+    start = Field(np.int32, doc="first row of its points in the table")
+    rows = Field(np.int8, doc="rows in it")
+    place = Field(np.int32, doc="place of its points; -1: none")
 
 
 # Where the points of an old pair are: in its row, which is that of the pair in the new list as well; nowhere.
@@ -99,17 +99,23 @@ def count_places(_, pairs: Pairs, detection: Detection, most: int):
 def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection, most: int):
     """Give places to pairs whose points are sought; those of pairs without points are free."""
     for p in range(detection.pairs[0]):
-        if not pairs.renew[p] and pairs.count[p] == 0 and pairs.place[p] >= 0:
+        if pairs.renew[p]:
+            if pairs.place[p] < 0:
+                pairs.place[p] = new_place(free, detection, most)
+        elif pairs.count[p] == 0:
             release_place(pairs.place[p], free, detection)
             pairs.place[p] = -1
-    for p in range(detection.pairs[0]):
-        if pairs.renew[p] and pairs.place[p] < 0:
-            if detection.free_places[0] > 0:
-                detection.free_places[0] -= 1
-                pairs.place[p] = free.place[detection.free_places[0]]
-            else:
-                pairs.place[p] = detection.places[0]
-                detection.places[0] += most
+
+
+@steady
+def new_place(free, detection, most):
+    """A place that is free, or one after all others."""
+    if detection.free_places[0] > 0:
+        detection.free_places[0] -= 1
+        return free.place[detection.free_places[0]]
+    place = detection.places[0]
+    detection.places[0] += most
+    return place
 
 
 @steady
@@ -118,7 +124,7 @@ def copy_points(to, row, pairs, p):
     to.valid[row], to.count[row], to.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
     to.margin[row], to.found_pose[row] = pairs.margin[p], pairs.found_pose[p]
     to.current[row], to.fresh[row] = pairs.current[p], pairs.fresh[p]
-    to.reach[row], to.least_gap[row] = pairs.reach[p], pairs.least_gap[p]
+    to.least_gap[row] = pairs.least_gap[p]
 
 
 @kernel

@@ -9,11 +9,11 @@ import numpy as np
 from shinari.compute import Field, Record
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector, rotate_vector_back
-from shinari.maths.vec3 import ZERO, add, dot, scale, sub
+from shinari.maths.vec3 import ZERO, add, cross, dot, scale, sub
 
 # Columns of a slot, and of its marks.
 SLOT_POINT, SLOT_NORMAL, SLOT_OFFSET, SLOT_SIDE, SLOT_COLUMNS = 0, 3, 6, 7, 8
-MARK_RADIUS_A, MARK_RADIUS_B, MARK_GAP, MARK_FEATURE, MARK_COLUMNS = 0, 1, 2, 3, 4
+MARK_RADIUS_A, MARK_RADIUS_B, MARK_FEATURE, MARK_COLUMNS = 0, 1, 2, 3
 # Points of a pair without a mesh, at most.
 FEW_POINTS = 4
 
@@ -27,13 +27,13 @@ class PairPoints(Record):
         doc="core point in the axes of one frame; normal in the axes of the other, and the offset of its core "
         "point along it, less the radii [m]; 1 where the normal is that of a, 0 where it is that of b",
     )
-    marks = Field(np.float64, MARK_COLUMNS, doc="radii of both sides, gap [m] when it was found, feature")
+    marks = Field(np.float64, MARK_COLUMNS, doc="radii of both sides [m], feature")
 
 
 class FreePlaces(Record):
     """Places that no pair has."""
 
-    place = Field(np.int64)
+    place = Field(np.int32)
 
 
 @steady
@@ -58,6 +58,18 @@ def point_of_slot(slots, i, f, e, poses):
     at = add(arm, sub(origin(poses.pose[other]), origin(poses.pose[own])))
     gap = slots[i, SLOT_OFFSET] - dot(n, at)
     return n, at, gap if side else -gap
+
+
+@steady
+def approach_of(slots, i, n, at, f, e, poses, margins):
+    """Speed at which the gap of a slot closes, whose normal and core point `point_of_slot` gave."""
+    side = slots[i, SLOT_SIDE] > ZERO
+    own, other = (f, e) if side else (e, f)
+    arm = sub(at, sub(origin(poses.pose[other]), origin(poses.pose[own])))
+    here = add(margins.velocity[own], cross(margins.angular_velocity[own], at))
+    there = add(margins.velocity[other], cross(margins.angular_velocity[other], arm))
+    speed = dot(n, sub(there, here))
+    return speed if side else -speed
 
 
 @steady

@@ -48,7 +48,6 @@ from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import SLACK, TWO, Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_points import (
     MARK_FEATURE,
-    MARK_GAP,
     MARK_RADIUS_A,
     MARK_RADIUS_B,
     SLOT_NORMAL,
@@ -56,6 +55,7 @@ from shinari.systems.rigid.contact.pair_points import (
     SLOT_POINT,
     SLOT_SIDE,
     PairPoints,
+    approach_of,
     core_of_a,
     point_of_slot,
     put_vector,
@@ -66,6 +66,9 @@ from shinari.systems.rigid.frames import Frames
 # Relative rotation [rad] and displacement [sizes of the smaller shape] beyond which points are found again.
 MOST_TURN = np.float32(0.01)
 MOST_SLIDE = np.float32(0.01)
+# Part of the bound of the approach of two frames up to which points are active that do not approach by themselves: what
+# else acts may turn the motion along the surface against it.
+ASIDE = 0.25
 # The same for pairs with a mesh, whose faces are not flat.
 MOST_MESH_TURN, MOST_MESH_SLIDE = 0.002, 0.001
 
@@ -76,9 +79,9 @@ PLANES, BALLS, CAPSULES, BOXES, CONVEX, MESHES = range(6)
 class Pairs(Record):
     """Candidate pairs of collision shapes with their points, K rows."""
 
-    collision_shapes = Field(np.int64, 2, doc="collision shapes a < b; the pairs are sorted")
-    kind = Field(np.int64, doc="kind of the pair, by the shapes")
-    before = Field(np.int64, doc="its row in the list before; -1: it was not in it")
+    collision_shapes = Field(np.int32, 2, doc="collision shapes a < b; the pairs are sorted")
+    kind = Field(np.int8, doc="kind of the pair, by the shapes")
+    before = Field(np.int32, doc="its row in the list before; -1: it was not in it")
     valid = Field(np.bool_, doc="whether the points may be updated")
     current = Field(np.bool_, doc="whether the points are those of the last poses at which contacts were detected")
     fresh = Field(np.bool_, doc="whether they were found at these poses, so that they depend on nothing else")
@@ -90,19 +93,23 @@ class Pairs(Record):
     changed = Field(
         np.bool_, doc="whether the active points differ from those of the last substep, or were found again"
     )
-    count = Field(np.int64, doc="points found")
-    mask = Field(np.int64, doc="bits of the active points: those whose gap is below the reach")
-    start = Field(np.int64, doc="first row in the table of points")
-    rows = Field(np.int64, doc="rows in it")
-    old_start = Field(np.int64, doc="first row in the table before")
-    old_rows = Field(np.int64, doc="rows in it")
+    count = Field(np.int8, doc="points found")
+    mask = Field(np.int32, doc="bits of the active points: those whose gap is below the reach")
+    start = Field(np.int32, doc="first row in the table of points")
+    rows = Field(np.int8, doc="rows in it")
+    old_start = Field(np.int32, doc="first row in the table before")
+    old_rows = Field(np.int8, doc="rows in it")
     found_pose = Field(
         np.float64, 7, doc="pose of a in the axes of b when the points were found: position [m], quaternion"
     )
     margin = Field(np.float64, unit="m", doc="largest gap up to which points were found; without points a gap it has")
     reach = Field(np.float64, unit="m", doc="largest gap up to which points are active")
+    near = Field(np.float64, unit="m", doc="gap up to which they are, however they move")
     least_gap = Field(np.float64, unit="m", doc="least gap of its points; infinite without points")
-    place = Field(np.int64, doc="first row of its points in `PairPoints`; -1: it has none")
+    active = Field(
+        np.int32, doc="the pairs with rows in the table, as many as `detection.active_pairs`, in their order"
+    )
+    place = Field(np.int32, doc="first row of its points in `PairPoints`; -1: it has none")
 
 
 class Points(Record):
@@ -143,10 +150,9 @@ class Kept(Record):
     valid = Field(np.bool_)
     current = Field(np.bool_)
     fresh = Field(np.bool_)
-    count = Field(np.int64)
-    mask = Field(np.int64)
+    count = Field(np.int8)
+    mask = Field(np.int32)
     margin = Field(np.float64, unit="m")
-    reach = Field(np.float64, unit="m")
     least_gap = Field(np.float64, unit="m")
     found_pose = Field(np.float64, 7)
 
@@ -198,7 +204,7 @@ def reach_of(a, b, f, e, collision_shapes, frames, margins, fall, h):
         # only the part of the larger one within reach of the other counts
         distance = norm(sub(frames.x0[f], frames.x0[e]))
         radius_a, radius_b = min(radius_a, distance + radius_b), min(radius_b, distance + radius_a)
-    spin = margins.spin_speed[f] * radius_a + margins.spin_speed[e] * radius_b
+    spin = norm(margins.angular_velocity[f]) * radius_a + norm(margins.angular_velocity[e]) * radius_b
     approach = norm(sub(margins.velocity[f], margins.velocity[e])) + spin + fall
     return TWO * h * approach + SLACK * min(collision_shapes.size[a], collision_shapes.size[b])
 
@@ -223,19 +229,37 @@ def pose_change(now, place):
 
 
 @steady
-def mark_active(p, f, e, reach, pairs, stored, poses):
-    """Mark the points whose gap is below the reach."""
+def is_active(p, i, n, at, gap, f, e, pairs, stored, poses, margins, time):
+    """Whether a point may close its gap in the substep; with no time only where it is near."""
+    if gap < pairs.near[p]:
+        return True
+    if gap >= pairs.reach[p] or time == ZERO:
+        return False
+    return gap < pairs.near[p] + time * approach_of(stored.slots, i, n, at, f, e, poses, margins)
+
+
+@steady
+def mark_active(p, f, e, pairs, stored, poses, margins, time):
+    """Mark the points that may close their gap in the substep."""
     mask, least = 0, np.inf
     for k in range(pairs.count[p]):
-        _, _, gap = point_of_slot(stored.slots, pairs.place[p] + k, f, e, poses)
-        mask |= (1 if gap < reach else 0) << k
+        i = pairs.place[p] + k
+        n, at, gap = point_of_slot(stored.slots, i, f, e, poses)
+        mask |= (1 if is_active(p, i, n, at, gap, f, e, pairs, stored, poses, margins, time) else 0) << k
         least = min(least, gap)
     pairs.least_gap[p], pairs.mask[p] = least, mask
 
 
 @shared(fastmath=STEADY)
 def place_points(
-    p: int, collision_shapes: CollisionShapeArrays, pairs: Pairs, stored: PairPoints, poses: Poses, points: Points
+    p: int,
+    collision_shapes: CollisionShapeArrays,
+    pairs: Pairs,
+    stored: PairPoints,
+    poses: Poses,
+    margins: FrameMargins,
+    points: Points,
+    time: float,
 ) -> int:
     """Write normals, gaps and core points of the rows of pair p, those of its active points; find its least gap.
 
@@ -247,17 +271,19 @@ def place_points(
         pairs: The pairs.
         stored: Their points.
         poses: Poses of the frames.
+        margins: Their velocities.
         points: The points.
+        time: Two substeps [s]; 0: the result is not asked for.
 
     Returns:
-        Bits of the points whose gap is below the reach now.
+        Bits of the points that may close their gap in the substep.
     """
     f, e = collision_shapes.frame[pairs.collision_shapes[p, 0]], collision_shapes.frame[pairs.collision_shapes[p, 1]]
-    mask, active, reach, least, at = 0, pairs.mask[p], pairs.reach[p], np.inf, pairs.start[p]
+    mask, active, least, at = 0, pairs.mask[p], np.inf, pairs.start[p]
     slots, place = stored.slots, pairs.place[p]
     for k in range(pairs.count[p]):
         n, other, gap = point_of_slot(slots, place + k, f, e, poses)
-        mask |= (1 if gap < reach else 0) << k
+        mask |= (1 if is_active(p, place + k, n, other, gap, f, e, pairs, stored, poses, margins, time) else 0) << k
         least = min(least, gap)
         if (active >> k) & 1:
             height = gap + points.radius[at, 0] + points.radius[at, 1]
@@ -282,7 +308,7 @@ def write_slot(at, f, e, poses, stored, rows, i):
     offset = dot(n, sub(vector_at(rows, i, face), origin(pose)))
     slots[at, SLOT_OFFSET], slots[at, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
     marks[at, MARK_RADIUS_A], marks[at, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
-    marks[at, MARK_GAP], marks[at, MARK_FEATURE] = rows[i, GAP], rows[i, FEATURE]
+    marks[at, MARK_FEATURE] = rows[i, FEATURE]
 
 
 @shared(fastmath=STEADY)
@@ -293,6 +319,8 @@ def write_slots(
     stored: PairPoints,
     collision_shapes: CollisionShapeArrays,
     poses: Poses,
+    margins: FrameMargins,
+    time: float,
     rows: Rows,
 ) -> None:
     """Store the rows of a manifold as slots of pair p, sorted by feature, and mark those that are active.
@@ -304,6 +332,8 @@ def write_slots(
         stored: Receives the points.
         collision_shapes: The collision shapes.
         poses: Poses of the frames.
+        margins: Their velocities.
+        time: Two substeps [s].
         rows: The points.
     """
     f, e = collision_shapes.frame[pairs.collision_shapes[p, 0]], collision_shapes.frame[pairs.collision_shapes[p, 1]]
@@ -314,13 +344,13 @@ def write_slots(
             rank += 1 if other < mine or (other == mine and j < i) else 0
         write_slot(pairs.place[p] + rank, f, e, poses, stored, rows, i)
     pairs.count[p] = count
-    mark_active(p, f, e, pairs.reach[p], pairs, stored, poses)
+    mark_active(p, f, e, pairs, stored, poses, margins, time)
 
 
 @steady
 def is_moved(pairs, p):
-    """Whether a pair with points has others than before the table was rebuilt, or other rows in it."""
-    return pairs.rows[p] > 0 and (pairs.changed[p] or pairs.start[p] != pairs.old_start[p])
+    """Whether a pair with rows in the table has other points than before that was rebuilt, or other rows in it."""
+    return pairs.changed[p] or pairs.start[p] != pairs.old_start[p]
 
 
 @steady
@@ -384,14 +414,18 @@ def update_pair(
     else:
         good = pairs.valid[p] and angle <= most_turn and travelled <= bound and travelled + reach <= pairs.margin[p]
     pairs.renew[p], pairs.reach[p], changed = not good, reach, True
+    # of what is fast for its size, or left its path, the direction may change within the substep
+    least = SLACK * min(collision_shapes.size[a], collision_shapes.size[b]) + TWO * h * fall
+    part = 1.0 if margins.swept[f] or margins.swept[e] else ASIDE
+    pairs.near[p] = least + part * (reach - least)
     # a search for the points of a mesh prefers those that the pair had
     pairs.current[p], pairs.fresh[p] = True, not good and not (mesh and pairs.count[p] > 0)
     if good and detection.renew[0] != 0:
         # the rows of the table are those of the pairs before
-        mark_active(p, f, e, reach, pairs, stored, poses)
+        mark_active(p, f, e, pairs, stored, poses, margins, TWO * h)
     elif good:
         # where others are active than before, the table is rebuilt, and all are placed again
-        mask = place_points(p, collision_shapes, pairs, stored, poses, points)
+        mask = place_points(p, collision_shapes, pairs, stored, poses, margins, points, TWO * h)
         changed, pairs.mask[p] = mask != pairs.mask[p], mask
     else:
         pairs.margin[p], pairs.found_pose[p] = reach + bound, now
@@ -407,7 +441,7 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
 
     def find(
         p, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, shapes: Shapes, frame_poses: Poses,
-        poses: Poses
+        poses: Poses, margins: FrameMargins, time: float
     ):  # fmt: skip
         """Points of a pair of the kind."""
         if pairs.renew[p] and pairs.kind[p] == wanted:
@@ -420,7 +454,7 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
                 pairs.margin[p] = max(pairs.margin[p], rows[0, GAP])
             if swapped:
                 mirror(rows, count)
-            write_slots(p, count, pairs, stored, collision_shapes, frame_poses, rows)
+            write_slots(p, count, pairs, stored, collision_shapes, frame_poses, margins, time, rows)
 
     find.__name__ = name
     return kernel(find, fastmath=STEADY)

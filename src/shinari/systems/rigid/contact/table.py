@@ -20,7 +20,7 @@ from shinari.maths.vec3 import dot, sub
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.rigid.contact.broad import BroadPhase
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
-from shinari.systems.rigid.contact.margins import Detection
+from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_lists import count_places, give_places
 from shinari.systems.rigid.contact.pair_points import FEW_POINTS, MARK_FEATURE, MARK_RADIUS_A, MARK_RADIUS_B, PairPoints
 from shinari.systems.rigid.contact.pairs import (
@@ -177,7 +177,8 @@ class BodyContacts:
             p.require(old, (d.old_points, 0), spare=ROOM)
             p.launch(store_point, table, old, count=(d.old_points, 0))
             p.require(table, (d.points, 0), POINTS, POINT_BYTES, spare=ROOM)
-            p.launch(write_points, pairs, self.stored, arrays, self.poses, table, old, d, count=count, grain=SHARE)
+            records = pairs, self.stored, arrays, self.poses, self.margins, table, old, d
+            p.launch(write_points, *records, count=(d.active_pairs, 0), grain=SHARE)
 
     def _record_finder(self, p: Program, kind: int) -> None:
         arrays, count = self._collision_shapes.arrays, (self.detection.pairs, 0)
@@ -186,7 +187,8 @@ class BodyContacts:
             self._collision_shapes.shapes.kind,
         )
         if kind != MESHES:
-            p.launch(finder(kind, kinds), self.pairs, self.stored, arrays, *poses, count=count, grain=SHARE)
+            records = self.pairs, self.stored, arrays, *poses, self.margins
+            p.launch(finder(kind, kinds), *records, 2.0 * self._h, count=count, grain=SHARE)
             return
         # imported here: a scene without meshes does not wait for their kernels
         from shinari.systems.rigid.contact.mesh_pairs import find_mesh_points
@@ -201,6 +203,8 @@ class BodyContacts:
             *poses,
             features,
             self._collision_shapes.fields,
+            self.margins,
+            2.0 * self._h,
             count=count,
             grain=1,
         )
@@ -220,16 +224,19 @@ def number_points(_, pairs: Pairs, detection: Detection):
     detection.rebuild_table[0] = 1 if detection.renew[0] != 0 or detection.changed[0] != 0 else 0
     if detection.rebuild_table[0] == 0:
         return
-    moves = False
+    moves, active = False, 0
     for p in range(detection.pairs[0]):
         rows = 0
         for k in range(SLOTS):
             rows += (pairs.mask[p] >> k) & 1
         pairs.old_start[p], pairs.old_rows[p] = pairs.start[p], pairs.rows[p]
         pairs.start[p], pairs.rows[p] = total, rows
-        moves = moves or is_moved(pairs, p)
+        if rows > 0:
+            moves = moves or is_moved(pairs, p)
+            pairs.active[active] = p
+            active += 1
         total += rows
-    detection.moves_rows[0] = 1 if moves else 0
+    detection.moves_rows[0], detection.active_pairs[0] = 1 if moves else 0, active
     detection.old_points[0], detection.points[0] = detection.points[0], total
 
 
@@ -274,13 +281,14 @@ def nearest_old(core, close, first, last, taken, old):
 
 @kernel(fastmath=STEADY)
 def write_points(
-    p, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, poses: Poses, points: Points,
-    old: OldPoints, detection: Detection
+    i, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, poses: Poses, margins: FrameMargins,
+    points: Points, old: OldPoints, detection: Detection
 ):  # fmt: skip
     """Write the points of a pair, with the forces of the last substep: by key, then of the nearest remaining point.
 
     Keys change where equal faces coincide or the reduction selects other points.
     """
+    p = pairs.active[i]
     if not is_moved(pairs, p):
         return
     a, b = pairs.collision_shapes[p]
@@ -294,7 +302,7 @@ def write_points(
             points.radius[at] = marks[place + k, MARK_RADIUS_A], marks[place + k, MARK_RADIUS_B]
             points.key[at] = base + np.int64(marks[place + k, MARK_FEATURE])
             at += 1
-    place_points(p, collision_shapes, pairs, stored, poses, points)
+    place_points(p, collision_shapes, pairs, stored, poses, margins, points, 0.0)
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
     if detection.renew[0] != 0 and pairs.before[p] < 0:
         # of a state that was loaded
