@@ -74,9 +74,8 @@ def test_the_deepest_point_is_the_deepest_of_many_samples(name):
         )
         assert low <= least - 0.0005 + 1e-9
         errors.append(signed_distance(shape, [np.array(found) @ triangle])[0] - least)
-    # 5 % of a thickness of 1 mm; along a rim the search is slow, and may end short of the deepest point
-    assert np.quantile(errors, 0.99) < 5e-5
-    assert max(errors) < (5e-4 if name in ("cylinder", "cone") else 5e-5)
+    # 5 % of a thickness of 1 mm
+    assert max(errors) < 5e-5
 
 
 def turned_box(corner_up: bool) -> tuple:
@@ -102,14 +101,9 @@ PLACES = (0.003, 0.004), (-0.009, -0.005), (0.006, 0.002)
 @precisions
 @pytest.mark.parametrize("name", DRAPES)
 def test_a_falling_sheet_never_enters_a_solid(name, precision):
-    """Thickness 1 mm, edges of 2 cm: no sample of any triangle enters the solid, or is 5 % deep at rest.
-
-    In the fall contacts at an edge push each other: one is deeper in 1 of 1,000 frames, at a corner in 6.
-    """
+    """Thickness 1 mm, edges of 2 cm: no sample of any triangle is 5 % of the thickness deep in any frame."""
     depths = np.array([depths_of_fall(name, precision, place) for place in PLACES])
-    assert depths.max() < 0.5
-    assert depths[:, -10:].max() < 0.05
-    assert np.quantile(depths, 0.95) < 0.05
+    assert depths.max() < 0.05
 
 
 def depths_of_fall(name, precision, place) -> list[float]:

@@ -14,7 +14,7 @@ The deepest point then is a particle: weights b, inverse mass sum w b^2, way and
 import numpy as np
 
 from shinari.collision.law import combined_surface, recoil
-from shinari.compute import Kernel, kernel, real
+from shinari.compute import Kernel, kernel, real, scratch
 from shinari.compute.colouring import colour
 from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
@@ -39,6 +39,7 @@ from shinari.systems.colliders.collide import (
     surface_of,
 )
 from shinari.systems.colliders.contact_list import FAR
+from shinari.systems.colliders.cutting_planes import PLANES, keep_plane, lowest_of_planes
 from shinari.systems.colliders.element_bounds import (
     bound_with,
     is_apart,
@@ -53,8 +54,8 @@ from shinari.systems.colliders.records import Colliders, ContactParticles, Conta
 LOOKS = 24
 # A triangle that was pushed away at one point may lie deeper at another.
 ROUNDS = 6
-# Tries where two planes that touch the solid meet, before the search goes halfway back.
-CUTS = 2
+# Tries where the last two planes that touch the solid meet, and looks, before all of them are taken.
+CUTS, SLOW = 2, 6
 HALF = np.float32(0.5)
 CLOSE, AT_VERTEX, SMALL = np.float32(5e-3), np.float32(0.995), np.float32(0.05)
 
@@ -172,8 +173,9 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
     size = max(norm(sub(b, a)), norm(sub(c, a))) * HALF
     close = CLOSE * (radius + CLOSE * size)
     stretch, plane = size, (nothing, nothing, nothing)
-    touches, looks, fresh, late, misses = True, 0, True, False, 0
-    support = unknown_plane(nothing)
+    touches, looks, fresh, late, misses, cutting = True, 0, True, False, 0, False
+    support, convex = unknown_plane(nothing), kind <= LAST_CONVEX
+    planes, count = scratch((PLANES, 3), nothing), 0
     while looks < LOOKS:
         looks += 1
         x = blend(trial, a, b, c)
@@ -182,39 +184,48 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
         touching = tangent(value, n, x, a, b, c)
         bound = min(touching[0], min(touching[1], touching[2]))
         if fresh and not late:
-            low = (bound if kind <= LAST_CONVEX else value - size - size) - radius
+            low = (bound if convex else value - size - size) - radius
             if low >= (largest_displacement if back else nothing):
                 touches = False
                 break
-        elif kind <= LAST_CONVEX and not late:
+        elif convex and not late:
             low = max(low, bound - radius)
-        done = looks == LOOKS
-        if fresh or value < gap:
-            best, gap, fresh, misses = trial, value, False, 0
+        done, better = looks == LOOKS, fresh or value < gap
+        count = 0 if fresh else count
+        if better:
+            best, gap, fresh = trial, value, False
             plane, support = touching, (n[0], n[1], n[2], dot(n, x) - value)
-            done |= kind <= LAST_CONVEX and value - bound <= close
+            done |= convex and value - bound <= close
+        if convex and not done:
+            count = keep_plane(planes, count, touching, trial, HALF * close)
+        cutting = convex and not done and (cutting or misses >= CUTS or looks >= SLOW)
+        if better and not cutting:
+            misses = 0
             trial = best if done else step_to(kind, s, x, value, n, stretch, a, b, c)
             stretch = stretch + stretch
+        elif convex:
+            # to where the last two planes are lowest, or all that are kept
+            misses += 1
+            stretch = HALF * HALF * stretch
+            if cutting:
+                bound, trial = lowest_of_planes(planes, count)
+            else:
+                trial, bound = lowest_of_two(plane, touching)
+            done |= gap - bound <= close
         else:
             misses += 1
-            cut, bound = lowest_of_two(plane, touching)
-            cuts = kind <= LAST_CONVEX and misses <= CUTS
-            done |= cuts and gap - bound <= close
-            # to where both planes meet, or halfway back
-            trial = (
-                cut[0] if cuts else HALF * (trial[0] + best[0]),
-                cut[1] if cuts else HALF * (trial[1] + best[1]),
-                cut[2] if cuts else HALF * (trial[2] + best[2]),
-            )
+            trial = scale(add(trial, best), HALF)
             stretch = HALF * HALF * stretch
         moved = max(abs(trial[0] - best[0]), max(abs(trial[1] - best[1]), abs(trial[2] - best[2])))
-        if done or moved < CLOSE:
+        # of a convex solid the bound tells when it is enough: one step may be short where the next is not
+        cutting |= convex and moved < CLOSE
+        if done or (moved < CLOSE and not convex):
             if late or gap > largest_displacement or not back:
                 break
             a, b, c = begins
-            trial, fresh, late, looks, stretch = best, True, True, 0, size
+            trial, fresh, late, looks, stretch, misses, cutting = best, True, True, 0, size, 0, False
     near = touches and (late or gap - radius < largest_displacement)
-    return near, late, low, best, support if kind <= LAST_CONVEX else unknown_plane(nothing)
+    return near, late, low, best, support if convex else unknown_plane(nothing)
 
 
 @once

@@ -16,7 +16,8 @@ from shinari.compute import scratch
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local
 from shinari.maths.quaternion import exponential, rotate_back
-from shinari.maths.vec3 import ONE, add, cross, norm, scale, sub
+from shinari.maths.vec3 import ONE, add, norm, scale, sub
+from shinari.systems.colliders.cutting_planes import FAR, PLANES, keep_plane, lowest_of_planes
 from shinari.systems.colliders.elements import blend, longest_path, tangent
 
 # A path is safe when it keeps this part of the radius all along, or nearly its distance where that is less already.
@@ -28,57 +29,9 @@ NEARER, FARTHER = np.float32(0.1), np.float32(0.9)
 STEPS = 80
 # Nearer than this part of the radius an object counts as inside already: it has no side.
 TANGLED = np.float32(1e-4)
-# Planes that bound the distance from a convex solid, and looks of which each gives one.
-PLANES, CUTS = 4, 24
+# Looks at a convex solid, of which each gives a plane.
+CUTS = 24
 HALF = np.float32(0.5)
-
-
-@steady
-def greatest(planes, count, u):
-    """The greatest of linear functions over a triangle, given at its corners, where it has the weights u."""
-    most = planes[0, 0] * u[0] + planes[0, 1] * u[1] + planes[0, 2] * u[2]
-    for k in range(1, count):
-        most = max(most, planes[k, 0] * u[0] + planes[k, 1] * u[1] + planes[k, 2] * u[2])
-    return most
-
-
-@steady
-def lowest_of_planes(planes, count):
-    """Least value over a triangle of the greatest of linear functions, and where it is, as weights.
-
-    It is a corner, where two of them are equal on an edge, or where three are equal inside.
-    """
-    zero = planes[0, 0] - planes[0, 0]
-    one = zero + ONE
-    weights = one, zero, zero
-    least = greatest(planes, count, weights)
-    for corner in range(1, 3):
-        u = zero, one if corner == 1 else zero, zero if corner == 1 else one
-        value = greatest(planes, count, u)
-        if value < least:
-            least, weights = value, u
-    for i in range(1, count):
-        for j in range(i):
-            d = planes[i, 0] - planes[j, 0], planes[i, 1] - planes[j, 1], planes[i, 2] - planes[j, 2]
-            for edge in range(3):
-                first = d[0] if edge == 0 else (d[1] if edge == 1 else d[2])
-                second = d[1] if edge == 0 else (d[2] if edge == 1 else d[0])
-                if first * second < zero:
-                    t = first / (first - second)
-                    rest = one - t
-                    u = (rest, t, zero) if edge == 0 else ((zero, rest, t) if edge == 1 else (t, zero, rest))
-                    value = greatest(planes, count, u)
-                    if value < least:
-                        least, weights = value, u
-            for k in range(j):
-                n = cross(d, (planes[i, 0] - planes[k, 0], planes[i, 1] - planes[k, 1], planes[i, 2] - planes[k, 2]))
-                total = n[0] + n[1] + n[2]
-                if total != zero and min(n[0] / total, min(n[1] / total, n[2] / total)) >= zero:
-                    u = scale(n, one / total)
-                    value = greatest(planes, count, u)
-                    if value < least:
-                        least, weights = value, u
-    return least, weights
 
 
 @steady
@@ -91,8 +44,7 @@ def is_known(low, best, enough, too_near):
 def cut_distance(distance_and_normal, solid, fields, points, enough, allowed, too_near):
     """Bounds of the distance of a triangle from a convex solid, as `least_distance`.
 
-    The distance is a convex function, nowhere less than the greatest of the planes that touch it (Kelley 1960, The
-    Cutting-Plane Method for Solving Convex Programs). The next look is where these are lowest.
+    The next look is where the planes found so far are lowest, see `shinari.systems.colliders.cutting_planes`.
 
     Returns:
         The lower bound [m], the upper one, and the weights of the nearest point found.
@@ -102,7 +54,7 @@ def cut_distance(distance_and_normal, solid, fields, points, enough, allowed, to
     zero = a[0] - a[0]
     third = (zero + ONE) / (ONE + ONE + ONE)
     planes, count, u = scratch((PLANES, 3), zero), 0, (third, third, third)
-    low, best, nearest = zero - np.float32(1e30), zero + np.float32(1e30), u
+    low, best, nearest = zero - FAR, zero + FAR, u
     for _ in range(CUTS):
         x = blend(u, a, b, c)
         value, n = distance_and_normal(kind, x, s, fields)
@@ -113,17 +65,7 @@ def cut_distance(distance_and_normal, solid, fields, points, enough, allowed, to
             # too far away for a plane: no point of the triangle is nearer than this
             low = max(low, value - max(norm(sub(a, x)), max(norm(sub(b, x)), norm(sub(c, x)))))
             break
-        at = count
-        if count == PLANES:
-            # the one that is lowest there tells least
-            at, least = 0, zero + np.float32(1e30)
-            for k in range(PLANES):
-                height = planes[k, 0] * u[0] + planes[k, 1] * u[1] + planes[k, 2] * u[2]
-                if height < least:
-                    at, least = k, height
-        else:
-            count += 1
-        planes[at, 0], planes[at, 1], planes[at, 2] = tangent(value, n, x, a, b, c)
+        count = keep_plane(planes, count, tangent(value, n, x, a, b, c), u, zero)
         bound, u = lowest_of_planes(planes, count)
         low = max(low, bound)
         if is_known(low, best, enough, too_near):
@@ -162,7 +104,7 @@ def least_distance(distance_and_normal, solid, fields, points, enough, allowed, 
     for k in range(9):
         stack[0, k] = one if k % 4 == 0 else zero
     depth, looks = 1, 0
-    best, low, nearest = zero + np.float32(1e30), zero + np.float32(1e30), (third, third, third)
+    best, low, nearest = zero + FAR, zero + FAR, (third, third, third)
     while depth > 0 and best > too_near:
         depth -= 1
         u = stack[depth, 0], stack[depth, 1], stack[depth, 2]
