@@ -65,6 +65,27 @@ def test_tetrahedra_that_are_flat_or_inside_out_or_thin_keep_their_law(precision
 
 
 @precisions
+def test_tangles_do_not_spread_to_edges_that_share_no_tetrahedron_with_them(precision):
+    """The second edge is wound backwards or no more; that is no tangle unless one of its own tetrahedra was tangled."""
+    scene, shift = sn.Scene(gravity=(0, 0, 0)), np.array([1.0, 0.0, 0.0])
+    law = sn.SoftMaterial(density=1000.0, youngs_modulus=1e5, poissons_ratio=0.45, thickness=0.0)
+    count = 2 + SECTORS
+    vertices, tetrahedra = np.concatenate([fan(), fan() + shift]), np.concatenate([RING, RING + count])
+    scene.add_soft_body((vertices, tetrahedra), material=law).pin(np.arange(2 * count))
+    sim = sn.Simulation(scene, precision=precision, threads=1, substeps=2)
+    turns = (2, -1), (2, 0), (2, 2), (1, -1), (1, 1), (1, -1)
+    states = [np.concatenate([fan(first), fan(second) + shift]) for first, second in turns]
+    assert tangled_at(sim, *states) == [SECTORS, SECTORS, 2 * SECTORS, SECTORS, 0, 0]
+
+
+@pytest.mark.parametrize(("height", "precision"), [(0.05, "float32"), (0.02 + 8.0 * 0.05 / 15.0, "float64")])
+def test_what_is_tangled_is_not_held_by_what_is_not(height, precision):
+    """These two stayed inside out around edges that were wound no more, beside tetrahedra of another law."""
+    sim, rest, _ = squeezed(precision, 1e4, 0.49, height, 0.0)
+    assert off_shape(sim.state.positions, rest) < 0.01 * SIDE
+
+
+@precisions
 @pytest.mark.parametrize("ratio", [-0.3, 0.0, 0.1])
 def test_bodies_that_recover_by_themselves_keep_their_law(ratio, precision):
     assert tangled_at(held(ratio, precision), fan(2), fan(2) * [1, 1, -1]) == [0, 0]

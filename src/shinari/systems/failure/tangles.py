@@ -14,8 +14,9 @@ have to pass through no volume, against
 while the shear of the others pulls with a pressure of about mu. For nu <= 0.1 they get through; above, the tangle may
 be a minimum of the energy of the body (measured in `docs/decisions/solids.md`). No function of F can tell a tangle
 from a body under pressure, whose tetrahedra may be flat as well; the winding number does. So the tetrahedra at the
-ends of an edge that is wound twice have the s of nu = 0.1, until their energy by their own law is below `BACK`. All
-others keep their law, however they are pressed.
+ends of an edge that is wound twice have the s of nu = 0.1, until their energy by their own law is below `BACK`. So have
+those at the ends of an edge beside them that is wound no more or backwards: held by others of their own law they would
+stay inside out. All others keep their law, however they are pressed: an edge may be wound no more under a load.
 
 A tetrahedron loses energy where it becomes compressible, and gains less than BACK / 2 of mu V when it has its own law
 again. A tangle costs more: where an edge is wound twice, a dihedral angle has doubled at least.
@@ -73,7 +74,7 @@ class InnerEdges(Record):
     points = Field(np.uint32, 2)
     start = Field(np.int64, doc="first row of `Around`")
     stop = Field(np.int64)
-    twice = Field(np.bool_, doc="whether it is wound twice or more")
+    tangled = Field(np.bool_, doc="whether it is wound twice or more, or not once beside a tangled tetrahedron")
 
 
 class Around(Record):
@@ -81,6 +82,7 @@ class Around(Record):
 
     point = Field(np.uint32)
     row = Field(np.uint32, doc="tetrahedron between it and the next")
+    place = Field(np.uint32, doc="row of `Tangled` of that")
 
 
 class Shapes(Record):
@@ -98,7 +100,7 @@ class Stretched(Record):
 
 
 class Ends(Record):
-    """Particles at the ends of edges that are wound twice, N rows."""
+    """Particles at the ends of tangled edges, N rows."""
 
     flag = Field(np.bool_)
 
@@ -185,10 +187,10 @@ def find_stretched(batch, shapes: Shapes, particles: Particles, stretched: Stret
 
 @kernel
 def find_tangles(
-    e, edges: InnerEdges, around: Around, particles: Particles, stretched: Stretched, found: Found
+    e, edges: InnerEdges, around: Around, particles: Particles, stretched: Stretched, tangled: Tangled, found: Found
 ):  # fmt: skip
     """Wind the polygon around an edge: count how often it crosses a half plane that ends on the edge."""
-    edges.twice[e] = False
+    edges.tangled[e] = False
     if not (stretched.flag[edges.points[e, 0]] and stretched.flag[edges.points[e, 1]]):
         return
     start, stop = edges.start[e], edges.stop[e]
@@ -208,8 +210,12 @@ def find_tangles(
         else:
             turns -= 1 if y1 >= ZERO and side > ZERO else 0
         x0, y0 = x1, y1
-    if turns >= 2:
-        edges.twice[e] = True
+    beside = False
+    if turns <= 0:
+        for k in range(start, stop):
+            beside = beside or tangled.flag[around.place[k]]
+    if turns >= 2 or beside:
+        edges.tangled[e] = True
         found.tangled[0] = 1
 
 
@@ -221,8 +227,8 @@ def clear_marks(i, stretched: Stretched, ends: Ends):
 
 @kernel
 def mark_ends(e, edges: InnerEdges, around: Around, broken: Broken, ends: Ends):
-    """Mark the ends of an edge that is wound twice, unless one of its tetrahedra has torn."""
-    if edges.twice[e]:
+    """Mark the ends of a tangled edge, unless one of its tetrahedra has torn."""
+    if edges.tangled[e]:
         whole = True
         for k in range(edges.start[e], edges.stop[e]):
             whole = whole and not broken.flag[around.row[k]]
@@ -281,8 +287,9 @@ class Tangles(System):
         rows = rows[own[rows] > RECOVERS]
         points, count, point, row = inner_edges(block.indices[rows], block.parameters[rows, :9])
         stop = np.cumsum(count)
-        self._edges = InnerEdges(points=points, start=stop - count, stop=stop, twice=np.zeros(len(points), np.bool_))
-        self._around = Around(point=point, row=rows[row].astype(np.uint32))
+        self._edges = InnerEdges(points=points, start=stop - count, stop=stop, tangled=np.zeros(len(points), np.bool_))
+        place = block.added_index[rows[row]].astype(np.uint32)
+        self._around = Around(point=point, row=rows[row].astype(np.uint32), place=place)
         self._stiff = StiffTetrahedra(
             precision, row=rows.astype(np.uint32), place=block.added_index[rows], scale=own[rows]
         )
@@ -303,7 +310,7 @@ class Tangles(System):
         tetrahedra = Tetrahedra(points=self._solver.block.indices)
         p.launch(find_stretched, self._shapes, particles, self._stretched, found, count=len(self._shapes), grain=GRAIN)
         with p.when(search):
-            p.launch(find_tangles, *edges, particles, self._stretched, found, count=count)
+            p.launch(find_tangles, *edges, particles, self._stretched, self._tangled, found, count=count)
             p.copy(0, search)
             with p.when(tangled):
                 p.copy(0, tangled)
