@@ -63,4 +63,4 @@ class Passed:
         return self._through + int(self._up) * crossings(sheet, points) - above
 
     def _within(self, points: np.ndarray) -> np.ndarray:
-        return (np.abs(points[:, :2]) < self._half).all(axis=1)
+        return np.all(np.abs(points[:, :2]) < self._half, axis=1)

@@ -15,8 +15,8 @@ while the shear of the others pulls with a pressure of about mu. For nu <= 0.1 t
 be a minimum of the energy of the body (measured in `docs/decisions/solids.md`). No function of F can tell a tangle
 from a body under pressure, whose tetrahedra may be flat as well; the winding number does. So the tetrahedra at the
 ends of an edge that is wound twice have the s of nu = 0.1, until their energy by their own law is below `BACK`. So have
-those at the ends of an edge beside them that is wound no more or backwards: held by others of their own law they would
-stay inside out. All others keep their law, however they are pressed: an edge may be wound no more under a load.
+those at the ends of a quiet edge beside them that is wound no more or backwards: held by others of their own law they
+would stay inside out. All others keep their law, however they are pressed: an edge may be wound no more under a load.
 
 A tetrahedron loses energy where it becomes compressible, and gains less than BACK / 2 of mu V when it has its own law
 again. A tangle costs more: where an edge is wound twice, a dihedral angle has doubled at least.
@@ -60,6 +60,9 @@ BACK = 0.02
 SOFT = hydrostatic_scale(0.1)
 # Up to this s bodies recover by themselves: that of tangled tetrahedra, rounded up.
 RECOVERS = 1.00001 * SOFT
+# Lengths in a second by which the ends of a quiet edge move past each other at most. Where all of a beam that began ten
+# times as large was compressible, it was thrown far away.
+QUIET = np.float32(10.0)
 # Part of the smallest |F|^6 / J^2 of a tangled tetrahedron from which on its edges are looked at, for rounding.
 MARGIN = 0.9
 SCALE = 9
@@ -74,7 +77,7 @@ class InnerEdges(Record):
     points = Field(np.uint32, 2)
     start = Field(np.int64, doc="first row of `Around`")
     stop = Field(np.int64)
-    tangled = Field(np.bool_, doc="whether it is wound twice or more, or not once beside a tangled tetrahedron")
+    tangled = Field(np.bool_, doc="whether it is wound twice, or no more, quiet and beside a tangled tetrahedron")
 
 
 class Around(Record):
@@ -195,7 +198,7 @@ def find_tangles(
         return
     start, stop = edges.start[e], edges.stop[e]
     a = particles.x[edges.points[e, 0]]
-    axis, _ = direction_and_length(sub(particles.x[edges.points[e, 1]], a))
+    axis, size = direction_and_length(sub(particles.x[edges.points[e, 1]], a))
     up = cross(axis, sub(particles.x[around.point[start]], a))
     right = cross(up, axis)
     last = sub(particles.x[around.point[stop - 1]], a)
@@ -212,8 +215,10 @@ def find_tangles(
         x0, y0 = x1, y1
     beside = False
     if turns <= 0:
-        for k in range(start, stop):
-            beside = beside or tangled.flag[around.place[k]]
+        rate, length = sub(particles.v[edges.points[e, 1]], particles.v[edges.points[e, 0]]), QUIET * size
+        if dot(rate, rate) < length * length:
+            for k in range(start, stop):
+                beside = beside or tangled.flag[around.place[k]]
     if turns >= 2 or beside:
         edges.tangled[e] = True
         found.tangled[0] = 1

@@ -182,11 +182,11 @@ class Finder:
 
 @steady
 def box_of(i, paths, detection):
-    """Box around three places that a particle passes, and the bow of its path in the substep."""
+    """Box around three places that a particle passes, which holds the bow of its path in the substep, too."""
     a = into_frame(detection.before[0], detection.centre[0], paths.place[i])
     b = into_frame(detection.after[0], detection.goal[0], paths.goal[i])
-    # a frame that turns inside out within the substep has a bow as long as the path
-    stray = detection.stray[0] + bow_of(i, paths, detection)
+    # in a frame that turns inside out within the substep the bow is as long as the path; mostly it is far shorter
+    stray = max(detection.stray[0], bow_of(i, paths, detection))
     c = add(b, scale(velocity_in_frame(detection, paths.velocity[i], b), detection.ahead[0]))
     low = min(a[0], min(b[0], c[0])), min(a[1], min(b[1], c[1])), min(a[2], min(b[2], c[2]))
     high = max(a[0], max(b[0], c[0])), max(a[1], max(b[1], c[1])), max(a[2], max(b[2], c[2]))
