@@ -160,9 +160,9 @@ def _touch(shape: Any) -> np.ndarray:
 
 
 def _lanes(name: str, rows: np.ndarray, starts: np.ndarray, filler: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Rows of each hull in blocks; without a filler blocks are filled up with the first row of their hull."""
+    """Rows of each hull in blocks; without a filler blocks are filled up with the last row of their hull."""
     parts = [rows[begin:end] for begin, end in itertools.pairwise(starts)]
-    found = [blocks(part, part[0] if filler is None else filler) for part in parts]
+    found = [blocks(part, part[-1] if filler is None else filler) for part in parts]
     return {
         f"{name}_lanes": np.concatenate([np.zeros((0, rows.shape[1], LANES)), *found]),
         f"{name}_blocks": np.cumsum([0, *(len(each) for each in found)]),

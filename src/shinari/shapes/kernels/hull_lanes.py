@@ -1,6 +1,6 @@
 """Vertices and faces of hulls in blocks of four, by columns: vector instructions measure those of a block side by side.
 
-The last block of a hull is filled up with its first vertex, or with planes that lie below everything.
+The last block of a hull is filled up with its last vertex, or with planes that lie below everything.
 """
 
 import numpy as np
@@ -61,7 +61,8 @@ def farthest_vertex(shapes, h, d):
     one = later_or_first(p, q, LANES * i, LANES * j + 1)
     other = later_or_first(r, s, LANES * k + 2, LANES * m + 3)
     _, at = later_or_first(one[0], other[0], one[1], other[1])
-    return shapes.vertex_starts[h] + at - LANES * start
+    # what fills the last block may be rounded otherwise than the last vertex, which it is
+    return min(shapes.vertex_starts[h] + at - LANES * start, shapes.vertex_starts[h + 1] - 1)
 
 
 @steady
