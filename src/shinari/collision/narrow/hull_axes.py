@@ -97,10 +97,10 @@ def nearest_of_face(shapes, f, p):
     start = vector_of(shapes.vertices, shapes.loops[end - 1])
     for k in range(begin, end):
         stop = vector_of(shapes.vertices, shapes.loops[k])
-        side, way = sub(stop, start), sub(q, start)
-        if dot(cross(side, n), way) > 0.0:
-            t = min(max(dot(side, way) / dot(side, side), 0.0), 1.0)
-            away = sub(way, scale(side, t))
+        side, arm = sub(stop, start), sub(q, start)
+        if dot(cross(side, n), arm) > 0.0:
+            t = min(max(dot(side, arm) / dot(side, side), 0.0), 1.0)
+            away = sub(arm, scale(side, t))
             square = dot(away, away)
             nearest, least = (sub(q, away), square) if square < least else (nearest, least)
         start = stop

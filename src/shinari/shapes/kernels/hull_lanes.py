@@ -61,7 +61,7 @@ def farthest_vertex(shapes, h, d):
     one = later_or_first(p, q, LANES * i, LANES * j + 1)
     other = later_or_first(r, s, LANES * k + 2, LANES * m + 3)
     _, at = later_or_first(one[0], other[0], one[1], other[1])
-    # what fills the last block may be rounded otherwise than the last vertex, which it is
+    # the last block repeats the last vertex, and a repeat may be rounded differently
     return min(shapes.vertex_starts[h] + at - LANES * start, shapes.vertex_starts[h + 1] - 1)
 
 
