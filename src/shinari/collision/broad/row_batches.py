@@ -112,7 +112,7 @@ def fill_batches(k, blocks: Blocks, current: CurrentColour, links: Links, claims
     starts.start[current.first[0] + k] = count
 
 
-@kernel
+@kernel(in_order=True)
 def count_batches(_, blocks: Blocks, starts: Offsets, current: CurrentColour, total: Total):
     """How many batches there are, and where the last block stands."""
     total.batches[0] = starts.start[current.blocks[0]]

@@ -15,6 +15,7 @@ import numpy as np
 
 from shinari.compute.cuda.api import Launch
 from shinari.compute.cuda.ptx import SYMBOL, ptx
+from shinari.compute.cuda.words import FOLLOWS
 from shinari.compute.kernels import Kernel
 from shinari.compute.once import cached_property
 from shinari.errors import DeviceError, LostDeviceError, MemoryLimitError
@@ -141,6 +142,7 @@ class DriverDevice:
         self._context = driver.call("cuDevicePrimaryCtxRetain", number)
         self._entries: dict[tuple[Kernel, type], Any] = {}
         self._graphs: dict[Any, Any] = {}
+        self._shapes: dict[tuple[int, ...], Any] = {}
         self._seen: set[Any] = set()
         self._can_capture = True
         self._process = os.getpid()
@@ -244,6 +246,14 @@ class DriverDevice:
     def _ptx(self, kernel: Kernel, precision: type) -> str:
         try:
             return ptx(kernel, precision, self.capability)  # type: ignore[arg-type]
+        except AttributeError as error:
+            if "module 'numpy'" not in str(error):
+                raise
+            # numba-cuda asks NumPy for what a newer one no longer has
+            raise DeviceError(
+                f"device: 'cuda': numba-cuda cannot be imported with NumPy {np.__version__}: {_first_line(error)}. "
+                "Install a newer numba-cuda, or an older NumPy."
+            ) from error
         except (RuntimeError, ImportError) as error:
             version = ".".join(map(str, self.capability))
             raise DeviceError(
@@ -254,7 +264,24 @@ class DriverDevice:
     def launch(self, entry: Any, blocks: tuple[int, int], threads: tuple[int, int], arguments: tuple[int, ...]) -> None:
         """Run an entry after what was launched before."""
         _, pointers = packed(arguments)
-        self._driver.call("cuLaunchKernel", entry, *blocks, 1, *threads, 1, 0, self.stream, pointers, 0)
+        shape = *blocks, *threads
+        if shape not in self._shapes:
+            self._shapes[shape] = self._shape(blocks, threads)
+        self._driver.call("cuLaunchKernelEx", self._shapes[shape], entry, pointers, 0)
+
+    def _shape(self, blocks: tuple[int, int], threads: tuple[int, int]) -> Any:
+        """How launches of so many blocks and threads go to the driver; they may come early where kernels wait."""
+        api = self._driver.api
+        shape = api.CUlaunchConfig()
+        shape.gridDimX, shape.gridDimY, shape.gridDimZ = *blocks, 1
+        shape.blockDimX, shape.blockDimY, shape.blockDimZ = *threads, 1
+        shape.hStream = self.stream
+        if self.capability >= FOLLOWS:
+            early = api.CUlaunchAttribute()
+            early.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            early.value.programmaticStreamSerializationAllowed = 1
+            shape.attrs, shape.numAttrs = [early], 1
+        return shape
 
     def play(self, key: Any, launches: list[Launch]) -> None:
         """Run launches; the second time a key comes they are captured, and launched at once from then on."""

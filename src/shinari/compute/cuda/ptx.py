@@ -88,9 +88,10 @@ THREADS = 128
 
 def grid_loop(cuda: Any, body: Any) -> Any:
     """The entry: threads take items in strides while the run goes on and the gate is open."""
-    from shinari.compute.cuda.words import keep_loop, load_word
+    from shinari.compute.cuda.words import follow, keep_loop, load_word, load_words
 
     def run(control, gate, arguments, begin, end, table, worlds):  # type: ignore[no-untyped-def]
+        follow()
         world = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
         if worlds > 0:
             if world >= worlds:
@@ -98,11 +99,12 @@ def grid_loop(cuda: Any, body: Any) -> Any:
             row = table + 40 * world
             control, gate, arguments = load_word(row), load_word(row + 8), load_word(row + 16)
             begin, end = load_word(row + 24), load_word(row + 32)
-        if load_word(control) == 0 and load_word(gate) != 0:
+        halted, is_open, first, stop = load_words(control, gate, begin, end)
+        if halted == 0 and is_open != 0:
             stride = np.int32(cuda.gridDim.y * cuda.blockDim.x)
-            i = load_word(begin) + cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+            i = first + cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
             # in 32 bits: one register less that lives through the body
-            left = np.int32(load_word(end) - i)
+            left = np.int32(stop - i)
             while left > 0:
                 body(arguments, i, i + 1)
                 i += stride
