@@ -28,10 +28,7 @@ class Recorder:
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
     CUlaunchConfig = SimpleNamespace
     CUlaunchAttributeID = SimpleNamespace(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION=6)
-
-    @staticmethod
-    def CUlaunchAttribute():
-        return SimpleNamespace(value=SimpleNamespace())
+    CUlaunchAttribute = staticmethod(lambda: SimpleNamespace(value=SimpleNamespace()))
 
     def __init__(self, **failing):
         self.calls, self.failing = [], failing
@@ -192,7 +189,7 @@ def test_a_capture_that_fails_is_ended(failing) -> None:
 
 @pytest.mark.parametrize(("capability", "early"), [((9, 0), True), ((8, 9), False)])
 def test_launches_pass_shapes_and_the_addresses_of_their_arguments(capability, early) -> None:
-    there, api = device()
+    there, _ = device()
     there.capability = capability
     seen = []
     there._driver.call = lambda name, *arguments: seen.append((name, arguments))

@@ -33,6 +33,7 @@ class DeviceProgram(Program):
     def __init__(self, memory: DeviceMemory, owner: object = None) -> None:
         super().__init__()
         self.device_memory, self.owner = memory, owner
+        self.block_rows = memory.device.block_rows
         self.calls: list[tuple[Kernel, type, tuple, np.ndarray]] = []
         self.operands: list[Cell] = []
         self._player: Player | None = None

@@ -22,6 +22,7 @@ __all__ = [
     "logged",
 ]
 
+
 class FluidParticles(Record):
     """Particles of the fluids in the order of the grid, which changes with each detection; only active ones."""
 
