@@ -411,6 +411,10 @@ def update_pair(
     travelled += angle * collision_shapes.radius[a]
     if is_empty(pairs, p):
         good = travelled + (reach + bound) <= pairs.margin[p]
+        if good:
+            pairs.renew[p], pairs.changed[p], pairs.current[p], pairs.fresh[p] = False, False, True, False
+            pairs.reach[p] = reach
+            return
     else:
         good = pairs.valid[p] and angle <= most_turn and travelled <= bound and travelled + reach <= pairs.margin[p]
     pairs.renew[p], pairs.reach[p], changed = not good, reach, True
