@@ -315,14 +315,18 @@ def count_candidates(
         for j in range(met if met <= MET else 0):
             there = near[0, j], near[1, j], near[2, j], near[3, j], near[4, j], near[5, j]
             hits[j] = np.int64(boxes_overlap(box, there) & (rows[1, j] > g))
+        count = 0
         for j in range(met if met <= MET else 0):
-            if hits[j] != 0:
-                to = rows[1, j]
-                e = collision_shapes.frame[to]
-                if overlaps_on_path(k, rows[0, j], f, e, start_boxes, margins) and may_collide(f, e, frames, ignored):
-                    if n < FEW:
-                        few.collision_shape[at + n] = to
-                    n += 1
+            hit = hits[j]
+            hits[count] = j
+            count += hit
+        for i in range(count):
+            to = rows[1, hits[i]]
+            e = collision_shapes.frame[to]
+            if overlaps_on_path(k, rows[0, hits[i]], f, e, start_boxes, margins) and may_collide(f, e, frames, ignored):
+                if n < FEW:
+                    few.collision_shape[at + n] = to
+                n += 1
         if met > MET:
             n = find_box_overlaps(
                 g, at, FEW, few, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
