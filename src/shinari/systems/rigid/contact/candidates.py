@@ -46,7 +46,9 @@ class HalfSpaces(Record):
 class Ignored(Record):
     """For each frame, and once more, where its list begins; then the lists, frame by frame."""
 
-    entry = Field(np.int64, doc="row of the first of a list; or a frame of a larger number that it never collides with, ascending")
+    entry = Field(
+        np.int64, doc="row of the first of a list; or a frame of a larger number that it never collides with, ascending"
+    )
 
     @classmethod
     def of(cls, keys: np.ndarray, frames: int) -> "Ignored":
