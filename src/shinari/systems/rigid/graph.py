@@ -126,7 +126,7 @@ def number_nodes(
 ):
     """Number the components by their least frames and the frames in each; count the words of their neighbours."""
     for i in range(len(solver_frames)):
-        nodes.size[i] = 0
+        nodes.size[i] = nodes.degree[i] = 0
     for i in range(len(solver_frames)):
         if solver_frames.root[i] >= 0:
             nodes.size[solver_frames.root[i]] += 1
@@ -164,7 +164,7 @@ def set_neighbours(
     _, edges: Edges, solver_frames: SolverFrames, nodes: Nodes, components: Components, neighbours: Neighbours,
     counts: Counts
 ):  # fmt: skip
-    """Neighbours of each node, by the edges."""
+    """Neighbours of each node, and their number, by the edges."""
     for e in range(counts.edges[0]):
         if is_again(edges, e):
             continue
@@ -175,9 +175,13 @@ def set_neighbours(
             first, start = components.node[c], components.word[c]
             n = components.node[c + 1] - first
             if components.word[c + 1] > start:
-                width, i, j = (n + BITS - 1) // BITS, i - first, j - first
-                neighbours.word[start + i * width + j // BITS] |= 1 << (j % BITS)
-                neighbours.word[start + j * width + i // BITS] |= 1 << (i % BITS)
+                width = (n + BITS - 1) // BITS
+                at, bit = start + (i - first) * width + (j - first) // BITS, 1 << ((j - first) % BITS)
+                new = 1 if neighbours.word[at] & bit == 0 else 0
+                neighbours.word[at] |= bit
+                neighbours.word[start + (j - first) * width + (i - first) // BITS] |= 1 << ((i - first) % BITS)
+                nodes.degree[i] += new
+                nodes.degree[j] += new
 
 
 @steady
@@ -224,6 +228,16 @@ def node_of_least_degree(levels, width, degree, first, n):
     return best
 
 
+@steady
+def least_cost(n, degrees):
+    """Least products of blocks of a factor of n nodes with a sum of degrees.
+
+    Each edge is a block at least, and the cost is least where all columns have as many.
+    """
+    edges = 0.5 * degrees
+    return n + 1.5 * edges + 0.5 * edges * edges / max(n, 1)
+
+
 @kernel(in_order=True)
 def check_order(
     c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags,
@@ -268,23 +282,19 @@ def order_component(
     for level in range(LEVELS):
         for w in range(width if wanted else 0):
             levels[level, w] = 0
-    for i in range(n):
-        nodes.degree[first + i] = count_bits(word, start + i * width, width) if wanted else 0
-        if wanted:
-            turn_bit(levels, nodes.degree[first + i], i)
-    # each edge is a block at least, and the cost is least where all columns have as many
-    edges = 0.0
-    for i in range(n):
-        edges += 0.5 * nodes.degree[first + i]
-    least = n + 1.5 * edges + 0.5 * edges * edges / n
-    k, cost = 0, least if least > limit * n else 0.0
-    while wanted and k < n and cost <= limit * n:
+    degrees = 0
+    for i in range(n if wanted else 0):
+        turn_bit(levels, nodes.degree[first + i], i)
+        degrees += nodes.degree[first + i]
+    k, cost = 0, 0.0
+    while wanted and k < n and cost + least_cost(n - k, degrees) <= limit * n:
         best = node_of_least_degree(levels, width, nodes.degree, first, n)
         count = nodes.degree[first + best]
         turn_bit(levels, count, best)
         nodes.degree[first + best] = -1
         nodes.order[first + k], nodes.size[first + k] = best, count
         cost += 1.0 + count + 0.5 * count * (count + 1)
+        degrees -= count
         mine = start + best * width
         for at in range(width):
             rest = word[mine + at]
@@ -294,14 +304,16 @@ def order_component(
                 i = at * BITS + trailing_zeros(low)
                 row = start + i * width
                 turn_bit(levels, nodes.degree[first + i], i)
+                degrees -= nodes.degree[first + i]
                 for w in range(width):
                     word[row + w] |= word[mine + w]
                 word[row + best // BITS] &= ~(1 << (best % BITS))
                 word[row + i // BITS] &= ~(1 << (i % BITS))
                 nodes.degree[first + i] = count_bits(word, row, width)
+                degrees += nodes.degree[first + i]
                 turn_bit(levels, nodes.degree[first + i], i)
         k += 1
-    components.ordered[c] = 1 if wanted and cost <= limit * n else 0
+    components.ordered[c] = 1 if wanted and k == n and cost <= limit * n else 0
     components.cost[c], components.factored[c] = cost, 0
     if components.ordered[c] == 0:
         for i in range(n):

@@ -5,7 +5,7 @@ import numpy as np
 from shinari.compute import Field, Record
 
 # Room that lists of pairs, points and blocks get beyond what they need, as a part of it: they are most of the memory.
-ROOM = 0.25
+ROOM = 0.125
 
 
 class Counts(Record):

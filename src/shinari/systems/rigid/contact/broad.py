@@ -10,7 +10,6 @@ counted and listed shape by shape, sorted.
 
 import numpy as np
 
-from shinari.collision.broad.pairs import Keys
 from shinari.collision.narrow.convex import contact_shape
 from shinari.collision.narrow.pose_records import Poses
 from shinari.compute import Program, Record, kernel
@@ -21,6 +20,7 @@ from shinari.shapes.registry import type_of
 from shinari.systems.rigid.contact.candidates import (
     FEW,
     HalfSpaces,
+    Ignored,
     StartBoxes,
     clear_count,
     copy_candidates,
@@ -127,7 +127,7 @@ class BroadPhase:
             half_spaces,
             collision_shapes.shapes.size[half_spaces],
         )
-        self._ignored = Keys(np.float64, key=collision_shapes.ignored_keys)
+        self._ignored = Ignored.of(collision_shapes.ignored_keys, len(frames.x))
         self._tree = Bvh(np.zeros((len(bounded), 3)), np.float64)
         rows = len(collision_shapes) + 1
         self._candidates, self._merged, self._before = Offsets.zeros(rows), Offsets.zeros(rows), Offsets.zeros(rows)

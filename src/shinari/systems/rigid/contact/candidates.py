@@ -5,7 +5,6 @@ The shapes of a leaf of the tree descend together: one descent finds the boxes t
 
 import numpy as np
 
-from shinari.collision.broad.pairs import Keys, contains
 from shinari.collision.narrow.pose_records import Poses
 from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
@@ -44,11 +43,34 @@ class HalfSpaces(Record):
     moving = Field(np.bool_)
 
 
+class Ignored(Record):
+    """For each frame, and once more, where its list begins; then the lists, frame by frame."""
+
+    entry = Field(
+        np.int64, doc="row of the first of a list; or a frame of a larger number that it never collides with, ascending"
+    )
+
+    @classmethod
+    def of(cls, keys: np.ndarray, frames: int) -> "Ignored":
+        """From sorted keys first * frames + second of pairs of frames."""
+        starts = np.searchsorted(keys, np.arange(frames + 1) * frames) + frames + 1
+        return cls(np.float64, entry=np.concatenate([starts, keys % frames]))
+
+
 @steady
 def may_collide(f, e, frames, ignored):
     """Whether two frames may collide."""
+    low, high = min(f, e), max(f, e)
     free = f != e and (frames.inverse_mass[f] > ZERO or frames.inverse_mass[e] > ZERO)
-    return free and not contains(ignored, min(f, e) * len(frames) + max(f, e))
+    begin, end = ignored.entry[low], ignored.entry[low + 1]
+    last = end
+    while begin < end:
+        middle = (begin + end) // 2
+        if ignored.entry[middle] < high:
+            begin = middle + 1
+        else:
+            end = middle
+    return free and (begin == last or ignored.entry[begin] != high)
 
 
 @kernel(fastmath=STEADY)
@@ -134,7 +156,7 @@ def find_half_spaces(
     collision_shapes: CollisionShapeArrays,
     frames: Frames,
     margins: FrameMargins,
-    ignored: Keys,
+    ignored: Ignored,
     half_spaces: HalfSpaces,
 ) -> int:
     """List the half spaces within reach of a shape until the end of the step. Moving half spaces are always listed.
@@ -186,7 +208,7 @@ def find_box_overlaps(
     collision_shapes: CollisionShapeArrays,
     frames: Frames,
     margins: FrameMargins,
-    ignored: Keys,
+    ignored: Ignored,
 ) -> int:
     """List the collision shapes of larger numbers whose boxes overlap that of a collision shape along their paths.
 
@@ -202,7 +224,7 @@ def find_box_overlaps(
         collision_shapes: The collision shapes.
         frames: The frames.
         margins: Their paths.
-        ignored: Keys first * frames + second of frames that never collide.
+        ignored: Pairs of frames that never collide.
 
     Returns:
         Their number.
@@ -277,7 +299,7 @@ def overlaps_on_path(k, other, f, e, start_boxes, margins):
 @kernel(fastmath=STEADY)
 def count_candidates(
     leaf, offsets: Offsets, few: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
-    collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Keys,
+    collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Ignored,
     half_spaces: HalfSpaces
 ):  # fmt: skip
     """Count the candidates of the collision shapes of a leaf, and list the first of each.
@@ -295,14 +317,18 @@ def count_candidates(
         for j in range(met if met <= MET else 0):
             there = near[0, j], near[1, j], near[2, j], near[3, j], near[4, j], near[5, j]
             hits[j] = np.int64(boxes_overlap(box, there) & (rows[1, j] > g))
+        count = 0
         for j in range(met if met <= MET else 0):
-            if hits[j] != 0:
-                to = rows[1, j]
-                e = collision_shapes.frame[to]
-                if overlaps_on_path(k, rows[0, j], f, e, start_boxes, margins) and may_collide(f, e, frames, ignored):
-                    if n < FEW:
-                        few.collision_shape[at + n] = to
-                    n += 1
+            hit = hits[j]
+            hits[count] = j
+            count += hit
+        for i in range(count):
+            to = rows[1, hits[i]]
+            e = collision_shapes.frame[to]
+            if overlaps_on_path(k, rows[0, hits[i]], f, e, start_boxes, margins) and may_collide(f, e, frames, ignored):
+                if n < FEW:
+                    few.collision_shape[at + n] = to
+                n += 1
         if met > MET:
             n = find_box_overlaps(
                 g, at, FEW, few, start_boxes, places, leaves, nodes, collision_shapes, frames, margins, ignored
@@ -326,7 +352,7 @@ def copy_candidates(g, offsets: Offsets, few: Found, found: Found):
 @kernel(fastmath=STEADY)
 def list_candidates(
     g, offsets: Offsets, found: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
-    collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Keys,
+    collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Ignored,
     half_spaces: HalfSpaces
 ):  # fmt: skip
     """List the candidates of a collision shape that has many, sorted."""

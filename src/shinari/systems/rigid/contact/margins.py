@@ -48,6 +48,7 @@ class Detection(Record):
     found_pairs = Field(np.int64, doc="pairs that were found")
     pairs = Field(np.int64, doc="pairs in the list")
     active_pairs = Field(np.int64, doc="those that have rows in the table of points")
+    sought_pairs = Field(np.int64, doc="those whose points are sought in the substep")
     kept = Field(np.int64, doc="pairs whose points are kept")
     old_pairs = Field(np.int64, doc="pairs in the list before")
     points = Field(np.int64, doc="contact points in the table")

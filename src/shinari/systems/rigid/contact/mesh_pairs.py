@@ -17,7 +17,7 @@ from shinari.systems.rigid.contact.pairs import MESHES, Pairs, write_slots
 
 @kernel(fastmath=STEADY)
 def find_mesh_points(
-    p,
+    i,
     pairs: Pairs,
     stored: PairPoints,
     collision_shapes: CollisionShapeArrays,
@@ -30,7 +30,8 @@ def find_mesh_points(
     time: float,
 ):
     """Points of a pair with a mesh; see `shinari.systems.rigid.contact.pairs.FINDERS`."""
-    if pairs.renew[p] and pairs.kind[p] == MESHES:
+    p = pairs.sought[i]
+    if pairs.kind[p] == MESHES:
         a, b = pairs.collision_shapes[p]
         margin = pairs.margin[p]
         pool, found, before = scratch((POOL, WIDTH), margin), scratch((SLOTS, WIDTH), margin), scratch(SLOTS, margin)

@@ -87,24 +87,31 @@ def number_kept(_, pairs: Pairs, detection: Detection, old: OldPairs, free: Free
 
 
 @kernel(in_order=True)
-def count_places(_, pairs: Pairs, detection: Detection, most: int):
-    """Count the rows of all places with those of pairs whose points are sought for the first time, `most` for each."""
-    wanted = 0
+def list_sought(_, pairs: Pairs, free: FreePlaces, detection: Detection, most: int):
+    """List the pairs whose points are sought; count the rows of all places with those of the first time, `most` each.
+
+    Places of pairs without points are free.
+    """
+    sought = wanted = 0
     for p in range(detection.pairs[0]):
-        wanted += 1 if pairs.renew[p] and pairs.place[p] < 0 else 0
+        new, placed = pairs.renew[p], pairs.place[p] >= 0
+        pairs.sought[sought] = p
+        sought += 1 if new else 0
+        wanted += 1 if new and not placed else 0
+        if placed and not new and pairs.count[p] == 0:
+            release_place(pairs.place[p], free, detection)
+            pairs.place[p] = -1
+    detection.sought_pairs[0] = sought
     detection.places_needed[0] = detection.places[0] + most * max(wanted - detection.free_places[0], 0)
 
 
 @kernel(in_order=True)
 def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection, most: int):
-    """Give places to pairs whose points are sought; those of pairs without points are free."""
-    for p in range(detection.pairs[0]):
-        if pairs.renew[p]:
-            if pairs.place[p] < 0:
-                pairs.place[p] = new_place(free, detection, most)
-        elif pairs.count[p] == 0:
-            release_place(pairs.place[p], free, detection)
-            pairs.place[p] = -1
+    """Give places to pairs whose points are sought for the first time."""
+    for i in range(detection.sought_pairs[0]):
+        p = pairs.sought[i]
+        if pairs.place[p] < 0:
+            pairs.place[p] = new_place(free, detection, most)
 
 
 @steady

@@ -109,6 +109,7 @@ class Pairs(Record):
     active = Field(
         np.int32, doc="the pairs with rows in the table, as many as `detection.active_pairs`, in their order"
     )
+    sought = Field(np.int32, doc="the pairs that are renewed, as many as `detection.sought_pairs`, in their order")
     place = Field(np.int32, doc="first row of its points in `PairPoints`; -1: it has none")
 
 
@@ -411,6 +412,10 @@ def update_pair(
     travelled += angle * collision_shapes.radius[a]
     if is_empty(pairs, p):
         good = travelled + (reach + bound) <= pairs.margin[p]
+        if good:
+            pairs.renew[p], pairs.changed[p], pairs.current[p], pairs.fresh[p] = False, False, True, False
+            pairs.reach[p] = reach
+            return
     else:
         good = pairs.valid[p] and angle <= most_turn and travelled <= bound and travelled + reach <= pairs.margin[p]
     pairs.renew[p], pairs.reach[p], changed = not good, reach, True
@@ -440,11 +445,12 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
     """Kernel that finds the points of the pairs of a kind, with a table of so many rows."""
 
     def find(
-        p, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, shapes: Shapes, frame_poses: Poses,
+        i, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, shapes: Shapes, frame_poses: Poses,
         poses: Poses, margins: FrameMargins, time: float
     ):  # fmt: skip
         """Points of a pair of the kind."""
-        if pairs.renew[p] and pairs.kind[p] == wanted:
+        p = pairs.sought[i]
+        if pairs.kind[p] == wanted:
             a, b = pairs.collision_shapes[p]
             rows = scratch((room, WIDTH), pairs.margin[p])
             swapped = shapes.kind[a] > shapes.kind[b]

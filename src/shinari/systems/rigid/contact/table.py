@@ -21,7 +21,7 @@ from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.rigid.contact.broad import BroadPhase
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
-from shinari.systems.rigid.contact.pair_lists import count_places, give_places
+from shinari.systems.rigid.contact.pair_lists import give_places, list_sought
 from shinari.systems.rigid.contact.pair_points import FEW_POINTS, MARK_FEATURE, MARK_RADIUS_A, MARK_RADIUS_B, PairPoints
 from shinari.systems.rigid.contact.pairs import (
     MESHES,
@@ -42,8 +42,8 @@ from shinari.systems.rigid.progress import ROOM
 FEATURES = 1 << 28
 # Largest distance, in sizes of the smaller collision shape, at which a point takes the force of one with another key.
 CLOSE = 0.1
-# Pairs for each thread.
-SHARE = 64
+# Pairs for each thread, and pairs whose points it seeks.
+SHARE, SEARCHES = 64, 16
 # Memory of a point with the work arrays of the solver, which have room for more points [bytes].
 POINT_BYTES = 1200
 PLACES = "rigid bodies: contacts: {count} points of pairs"
@@ -166,12 +166,12 @@ class BodyContacts:
         records = pairs, self.stored, arrays, shapes, frames, self.poses, self.margins, table, d
         p.launch(update_pair, *records, fall, self._h, count=count)
         with p.when((d.changed, 0)):
-            p.serial(count_places, pairs, d, self._most)
+            p.serial(list_sought, pairs, self._broad.free, d, self._most)
             p.require(self.stored, (d.places_needed, 0), PLACES, spare=ROOM)
             p.require(self._broad.free, (d.places_needed, 0), spare=ROOM)
             p.serial(give_places, pairs, self._broad.free, d, self._most)
-        for kind in self._kinds:
-            self._record_finder(p, kind)
+            for kind in self._kinds:
+                self._record_finder(p, kind)
         p.serial(number_points, pairs, d)
         with p.when((d.rebuild_table, 0)), p.when((d.moves_rows, 0)):
             p.require(old, (d.old_points, 0), spare=ROOM)
@@ -181,14 +181,14 @@ class BodyContacts:
             p.launch(write_points, *records, count=(d.active_pairs, 0), grain=SHARE)
 
     def _record_finder(self, p: Program, kind: int) -> None:
-        arrays, count = self._collision_shapes.arrays, (self.detection.pairs, 0)
+        arrays, count = self._collision_shapes.arrays, (self.detection.sought_pairs, 0)
         poses, kinds = (
             (self._collision_shapes.shapes, self.poses, self._shape_poses),
             self._collision_shapes.shapes.kind,
         )
         if kind != MESHES:
             records = self.pairs, self.stored, arrays, *poses, self.margins
-            p.launch(finder(kind, kinds), *records, 2.0 * self._h, count=count, grain=SHARE)
+            p.launch(finder(kind, kinds), *records, 2.0 * self._h, count=count, grain=SEARCHES)
             return
         # imported here: a scene without meshes does not wait for their kernels
         from shinari.systems.rigid.contact.mesh_pairs import find_mesh_points
@@ -226,6 +226,8 @@ def number_points(_, pairs: Pairs, detection: Detection):
         return
     moves, active = False, 0
     for p in range(detection.pairs[0]):
+        if pairs.mask[p] == 0 and pairs.rows[p] == 0:
+            continue
         rows = 0
         for k in range(SLOTS):
             rows += (pairs.mask[p] >> k) & 1
