@@ -20,7 +20,8 @@ from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.particles import Origins, Particles
-from shinari.systems.colliders.collide import TWO, move, place, previous_position
+from shinari.systems.colliders.collide import move, place, previous_position, slack
+from shinari.systems.colliders.element_bounds import planar_gaps, stays_above
 from shinari.systems.colliders.elements import (
     AT_VERTEX,
     ROUNDS,
@@ -29,8 +30,6 @@ from shinari.systems.colliders.elements import (
     blend_of,
     deepest,
     inverse_mass_at,
-    largest_of,
-    least_of,
     longest_path,
     vertex_weights,
     vertices,
@@ -47,6 +46,7 @@ from shinari.systems.coupling.records import (
 )
 from shinari.systems.coupling.response import apply_reaction, balance, response, to_shape_local
 from shinari.systems.rigid.frames import Frames
+from shinari.systems.rigid.integration import rotation_vector_between
 
 # The deepest point of an element has gone elsewhere when a weight changes by more than this.
 JUMP = np.float32(0.02)
@@ -74,10 +74,9 @@ def share(contact_particles, particles, i, weight, multiplier, silent, rate):
     if particles.x[i, 3] > ZERO and weight > ZERO:
         part = particles.x[i, 3] * weight
         correction = add(multiplier, silent)
-        stride = part * norm(correction)
-        contact_particles.travelled[i] += TWO * stride
-        contact_particles.displacement[i] += stride
+        contact_particles.path[i] += part * norm(correction)
         move(particles.x, particles.predicted, particles.v, i, part, correction, silent, rate)
+        contact_particles.last_position[i] = place(particles.x, i)
 
 
 @steady
@@ -209,12 +208,37 @@ def contact_of(turn, count, progress):
 
 
 @steady
-def distance_gone(far, k, body_shapes, body_sweeps):
-    """How far a piece and an item, which has gone `far`, have gone since the detection, at most [m]."""
+def piece_path(k, body_shapes, body_sweeps):
+    """Length of the path of any point of a piece since the detection, at most [m]."""
     b = body_shapes.frame[k]
-    return (
-        far + body_shapes.travel[k] + TWO * (body_sweeps.moved[b, 0] + body_sweeps.moved[b, 1] * body_shapes.reach[k])
-    )
+    return body_sweeps.path[b, 0] + body_sweeps.path[b, 1] * body_shapes.reach[k]
+
+
+@steady
+def piece_stride(frames, k, body_shapes):
+    """How far a point of a piece has gone in the substep, at most [m]."""
+    b = body_shapes.frame[k]
+    turned = norm(rotation_vector_between(frames.q0[b], frames.q[b]))
+    return norm(sub(frames.x[b], frames.x0[b])) + turned * body_shapes.reach[k]
+
+
+@steady
+def radii_of(contact_particles, i):
+    """Distances that the vertices of an element keep [m]."""
+    radius = contact_particles.radius
+    return np.float64(radius[i[0]]), np.float64(radius[i[1]]), np.float64(radius[i[2]])
+
+
+@steady
+def paths_with(path, i, far):
+    """Lengths of the paths of three particles since the detection, each with that of the piece, `far` [m]."""
+    return path[i[0]] + far, path[i[1]] + far, path[i[2]] + far
+
+
+@steady
+def are_shorter(lengths, bounds):
+    """Whether three lengths are each below its bound."""
+    return lengths[0] < bounds[0] and lengths[1] < bounds[1] and lengths[2] < bounds[2]
 
 
 @once
@@ -244,9 +268,8 @@ def project_particles(meshes: bool) -> Kernel:
         for turn in range(count):
             m = contact_of(turn, count, progress)
             i, k = np.int64(items.points[contacts.item[m], 0]), contacts.body_shape[m]
-            b = body_shapes.frame[k]
-            far = distance_gone(contact_particles.travelled[i], k, body_shapes, body_sweeps)
-            if far < contacts.bound[m]:
+            b, far = body_shapes.frame[k], contact_particles.path[i] + piece_path(k, body_shapes, body_sweeps)
+            if far < contacts.bound[m, 0]:
                 continue
             w, fixed = np.float64(particles.x[i, 3]), frames.x0[b]
             origin = origins.position[particles.origin_index[i]]
@@ -266,9 +289,11 @@ def project_particles(meshes: bool) -> Kernel:
                 contacts.friction_multiplier[m],
                 limits,
             )
-            contacts.bound[m] = -1.0 if touches else gap - far
             if not touches:
+                stride = norm(sub(now, start)) + piece_stride(frames, k, body_shapes)
+                contacts.bound[m, 0] = far + slack(gap, np.float64(contact_particles.radius[i]), stride)
                 continue
+            contacts.bound[m, 0] = -1.0
             remember(contacts, m, normal_push, friction_multiplier, n, gap)
             other = frames.inverse_mass[b]
             largest = max(largest, (w + other) * norm(multiplier))
@@ -276,8 +301,9 @@ def project_particles(meshes: bool) -> Kernel:
             mine_out, their_out = scale(silent, w * apart), scale(silent, -other * apart)
             if w > ZERO:
                 correction = add(scale(multiplier, w), mine_out)
-                contact_particles.travelled[i] += TWO * norm(correction)
+                contact_particles.path[i] += norm(correction)
                 move(particles.x, particles.predicted, particles.v, i, ONE, correction, mine_out, rate)
+                contact_particles.last_position[i] = place(particles.x, i)
             apply_reaction(frames, body_sweeps, b, sub(start, fixed), multiplier, their_out, rate)
             balance(frames, body_sweeps, b, scale(silent, apart), speed_of(particles, i, rate), rate)
             record_impulse(contacts, m, multiplier, rate)
@@ -295,6 +321,7 @@ def search(meshes: bool) -> Shared:
     def deepest_point(
         kind: int,
         s: Four,
+        reach: float,
         fields: BodyFields,
         start: Vector,
         radius: float,
@@ -303,7 +330,9 @@ def search(meshes: bool) -> Shared:
         ends: Corners,
         begins: Corners,
     ) -> tuple[bool, bool, float, Vector, Four]:
-        return deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins)
+        return deepest(
+            distance_and_normal, kind, s, reach, fields, start, radius, largest_displacement, back, ends, begins
+        )
 
     return deepest_point
 
@@ -336,10 +365,10 @@ def project_elements(meshes: bool) -> Kernel:
             m = contact_of(turn, count, progress)
             k, i = contacts.body_shape[m], vertices(items.points[contacts.item[m]])
             origin, b = origins.position[particles.origin_index[i[0]]], body_shapes.frame[k]
-            far = distance_gone(np.float64(largest_of(contact_particles.travelled, i)), k, body_shapes, body_sweeps)
-            if far < contacts.bound[m]:
+            far = paths_with(contact_particles.path, i, piece_path(k, body_shapes, body_sweeps))
+            if are_shorter(far, contacts.bound[m]):
                 continue
-            least = np.float64(least_of(contact_particles.radius, i))
+            radii = radii_of(contact_particles, i)
             law, other = (
                 combined_surface(contact_particles.surface[i[0]], body_shapes.surface[k]),
                 frames.inverse_mass[b],
@@ -349,20 +378,32 @@ def project_elements(meshes: bool) -> Kernel:
                 fixed, (now, starts) = frames.x0[b], world_path(origin, particles, i, h)
                 ends = triangle_in_piece(body_shapes, k, frames.x[b], frames.q[b], now)
                 begins = triangle_in_piece(body_shapes, k, fixed, frames.q0[b], starts)
+                free, least = contacts.multiplier[m] <= ZERO, min(radii[0], min(radii[1], radii[2]))
+                if free and stays_above(contacts.plane[m], ends, begins, radii):
+                    if again == 0:
+                        contacts.bound[m] = add(far, planar_gaps(contacts.plane[m], ends, radii))
+                    break
                 # what comes out must not depend on when an element was listed or passed over
-                kept = contacts.weights[m] if contacts.multiplier[m] > ZERO else (THIRD, THIRD, THIRD)
-                near, late, low, weights, _ = deepest_point(
+                kept = (THIRD, THIRD, THIRD) if free else contacts.weights[m]
+                longest = longest_path(ends, begins)
+                near, late, low, weights, plane = deepest_point(
                     body_shapes.kind[k],
                     body_shapes.size[k],
+                    body_shapes.convex[k],
                     fields,
                     kept,
                     least,
-                    longest_path(ends, begins),
+                    longest,
                     again == 0,
                     ends,
                     begins,
                 )
-                contacts.bound[m] = -1.0 if near or again > 0 else low - far
+                contacts.plane[m], contacts.bound[m] = plane, (-1.0, -1.0, -1.0)
+                apart, free_way = free and stays_above(plane, ends, begins, radii), slack(low, least, longest)
+                near = near and not apart
+                if again == 0 and not near:
+                    gaps = planar_gaps(plane, ends, radii) if apart else (free_way, free_way, free_way)
+                    contacts.bound[m] = add(far, gaps)
                 part = vertex_weights(weights, i)
                 w = inverse_mass_at(particles.x, i, part)
                 if not near or not w + other > ZERO:
