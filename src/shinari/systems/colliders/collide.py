@@ -71,8 +71,8 @@ def convex_reach(kind, like):
 def contact_plane(distance_and_normal, kind, s, reach, fields, a, b, radius, gap_b, normal_b):
     """Normal of the contact, depth of b below its plane (negative above it) and depth of a in the solid, at least 0.
 
-    `gap_b` and `normal_b` are the distance of the particle's surface and the normal at b; all of the solid is behind each
-    plane that touches it up to a distance `reach` from it, or -1.
+    `gap_b` and `normal_b` are the distance of the particle's surface and the normal at b; up to a distance `reach` from
+    it all of the solid is behind each plane that touches it; -1 where it is not convex.
     """
     displacement = sub(b, a)
     length = norm(displacement)

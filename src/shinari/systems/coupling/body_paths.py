@@ -26,9 +26,9 @@ from shinari.systems.colliders.elements import (
     vertex_weights,
     vertices,
 )
+from shinari.systems.coupling.bounds import are_shorter, paths_with, piece_path
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, ContactParticles, Contacts, Items
 from shinari.systems.coupling.response import apply_reaction, effective_inverse_mass
-from shinari.systems.coupling.sweeps import are_shorter, paths_with, piece_path
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.paths.impact import KEPT, along, impact_time, least_distance
 from shinari.systems.paths.records import Begins, Forest, ItemPaths, PathState, Shares, Zones

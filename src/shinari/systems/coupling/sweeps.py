@@ -21,7 +21,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import move, place, previous_position, slack
-from shinari.systems.colliders.element_bounds import planar_gaps, stays_above
+from shinari.systems.colliders.contact_list import FAR
 from shinari.systems.colliders.elements import (
     AT_VERTEX,
     ROUNDS,
@@ -34,6 +34,7 @@ from shinari.systems.colliders.elements import (
     vertex_weights,
     vertices,
 )
+from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD
 from shinari.systems.coupling.records import (
     BodyShapeTable,
@@ -46,7 +47,6 @@ from shinari.systems.coupling.records import (
 )
 from shinari.systems.coupling.response import apply_reaction, balance, response, to_shape_local
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.integration import rotation_vector_between
 
 # The deepest point of an element has gone elsewhere when a weight changes by more than this.
 JUMP = np.float32(0.02)
@@ -207,40 +207,6 @@ def contact_of(turn, count, progress):
     return count - 1 - turn if progress.back[0] != 0 else turn
 
 
-@steady
-def piece_path(k, body_shapes, body_sweeps):
-    """Length of the path of any point of a piece since the detection, at most [m]."""
-    b = body_shapes.frame[k]
-    return body_sweeps.path[b, 0] + body_sweeps.path[b, 1] * body_shapes.reach[k]
-
-
-@steady
-def piece_stride(frames, k, body_shapes):
-    """How far a point of a piece has gone in the substep, at most [m]."""
-    b = body_shapes.frame[k]
-    turned = norm(rotation_vector_between(frames.q0[b], frames.q[b]))
-    return norm(sub(frames.x[b], frames.x0[b])) + turned * body_shapes.reach[k]
-
-
-@steady
-def radii_of(contact_particles, i):
-    """Distances that the vertices of an element keep [m]."""
-    radius = contact_particles.radius
-    return np.float64(radius[i[0]]), np.float64(radius[i[1]]), np.float64(radius[i[2]])
-
-
-@steady
-def paths_with(path, i, far):
-    """Lengths of the paths of three particles since the detection, each with that of the piece, `far` [m]."""
-    return path[i[0]] + far, path[i[1]] + far, path[i[2]] + far
-
-
-@steady
-def are_shorter(lengths, bounds):
-    """Whether three lengths are each below its bound."""
-    return lengths[0] < bounds[0] and lengths[1] < bounds[1] and lengths[2] < bounds[2]
-
-
 @once
 def project_particles(meshes: bool) -> Kernel:
     """Kernel of a sweep over the contacts of particles."""
@@ -378,11 +344,9 @@ def project_elements(meshes: bool) -> Kernel:
                 fixed, (now, starts) = frames.x0[b], world_path(origin, particles, i, h)
                 ends = triangle_in_piece(body_shapes, k, frames.x[b], frames.q[b], now)
                 begins = triangle_in_piece(body_shapes, k, fixed, frames.q0[b], starts)
-                free, least = contacts.multiplier[m] <= ZERO, min(radii[0], min(radii[1], radii[2]))
-                if free and stays_above(contacts.plane[m], ends, begins, radii):
-                    if again == 0:
-                        contacts.bound[m] = add(far, planar_gaps(contacts.plane[m], ends, radii))
+                if leave_apart(contacts, m, again, (far, radii), ends, begins):
                     break
+                free, least = contacts.multiplier[m] <= ZERO, min(radii[0], min(radii[1], radii[2]))
                 # what comes out must not depend on when an element was listed or passed over
                 kept = (THIRD, THIRD, THIRD) if free else contacts.weights[m]
                 longest = longest_path(ends, begins)
@@ -398,12 +362,9 @@ def project_elements(meshes: bool) -> Kernel:
                     ends,
                     begins,
                 )
-                contacts.plane[m], contacts.bound[m] = plane, (-1.0, -1.0, -1.0)
-                apart, free_way = free and stays_above(plane, ends, begins, radii), slack(low, least, longest)
-                near = near and not apart
-                if again == 0 and not near:
-                    gaps = planar_gaps(plane, ends, radii) if apart else (free_way, free_way, free_way)
-                    contacts.bound[m] = add(far, gaps)
+                gap = -FAR if near or again > 0 else slack(low, least, longest)
+                contacts.plane[m], contacts.bound[m] = plane, add(far, (gap, gap, gap))
+                near = not leave_apart(contacts, m, again, (far, radii), ends, begins) and near
                 part = vertex_weights(weights, i)
                 w = inverse_mass_at(particles.x, i, part)
                 if not near or not w + other > ZERO:
@@ -435,10 +396,10 @@ def project_elements(meshes: bool) -> Kernel:
                     done = True
                     remember(contacts, m, normal_push, friction_multiplier, n, gap)
                     record_impulse(contacts, m, multiplier, rate)
-                    apart = ONE / (w + other)
-                    share_push(contact_particles, particles, i, part, multiplier, scale(silent, apart), rate)
+                    each = ONE / (w + other)
+                    share_push(contact_particles, particles, i, part, multiplier, scale(silent, each), rate)
                     apply_reaction(
-                        frames, body_sweeps, b, sub(start, fixed), multiplier, scale(silent, -other * apart), rate
+                        frames, body_sweeps, b, sub(start, fixed), multiplier, scale(silent, -other * each), rate
                     )
                     speed = blend(
                         weights,
@@ -446,7 +407,7 @@ def project_elements(meshes: bool) -> Kernel:
                         speed_of(particles, i[1], rate),
                         speed_of(particles, i[2], rate),
                     )
-                    balance(frames, body_sweeps, b, scale(silent, apart), speed, rate)
+                    balance(frames, body_sweeps, b, scale(silent, each), speed, rate)
                     moved = (w + other) * norm(multiplier)
                     largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):
