@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import shinari as sn
+from shinari.compute.cuda.api import BLOCK_ROWS
 
 CAPABILITIES = (9, 0), (7, 5)
 USED = {
@@ -39,7 +40,7 @@ class Collector:
         kernels: Kernels with their precision, in the order in which they came.
     """
 
-    name, checked = "compiler", False
+    name, checked, block_rows = "compiler", False, BLOCK_ROWS
 
     def __init__(self) -> None:
         self.kernels: dict[tuple[Any, type], None] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from shinari.compute.cuda.placed import STEERING
 from shinari.compute.cuda.words import load_word
 from shinari.compute.object_files import load
-from shinari.compute.program import ENTRY
+from shinari.compute.program import ENTRY, Program
 
 
 def memory_at(address: int, count: int) -> np.ndarray:
@@ -20,7 +20,7 @@ def memory_at(address: int, count: int) -> np.ndarray:
 class HostDevice:
     """The device; it checks that nobody uses arrays that are old."""
 
-    name, checked = "host", True
+    name, checked, block_rows = "host", True, Program.block_rows
 
     def __init__(self):
         self._memory = {}

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from simulated import simulated
+from devices import in_simulator, on_device
 
 import shinari as sn
 from shinari.compute import Field, Program, Record, kernel, real
 from shinari.compute.scan import Offsets, Scan
 
-pytestmark = simulated
+pytestmark = on_device
 
 
 class Balls(Record):
@@ -180,6 +180,7 @@ def test_few_bytes_are_brought_back_when_they_have_changed() -> None:
     assert balls.height[6] == -3.0
 
 
+@in_simulator
 def test_a_reference_that_is_too_old_is_found() -> None:
     from shinari.compute.cuda.program import DeviceProgram
 

@@ -26,6 +26,9 @@ class Recorder:
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=76
     )
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
+    CUlaunchConfig = SimpleNamespace
+    CUlaunchAttributeID = SimpleNamespace(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION=6)
+    CUlaunchAttribute = staticmethod(lambda: SimpleNamespace(value=SimpleNamespace()))
 
     def __init__(self, **failing):
         self.calls, self.failing = [], failing
@@ -66,13 +69,13 @@ LAUNCHES = [("entry", (2, 1), (128, 1), (1, 2, 3, 4, 5))] * 3
 def test_same_launches_become_one_graph() -> None:
     there, api = device()
     there.play("step", LAUNCHES)
-    assert api.count("cuLaunchKernel") == 3
+    assert api.count("cuLaunchKernelEx") == 3
     there.play("step", LAUNCHES)
     assert api.count("cuStreamBeginCapture") == api.count("cuGraphLaunch") == 1
     for _ in range(5):
         there.play("step", LAUNCHES)
     assert api.count("cuGraphLaunch") == 6
-    assert api.count("cuLaunchKernel") == 6
+    assert api.count("cuLaunchKernelEx") == 6
     there.forget("step")
     assert api.count("cuGraphExecDestroy") == 1
 
@@ -81,7 +84,7 @@ def test_launches_without_a_key_are_launched() -> None:
     there, api = device()
     for _ in range(3):
         there.play(None, LAUNCHES)
-    assert api.count("cuLaunchKernel") == 9
+    assert api.count("cuLaunchKernelEx") == 9
     assert not api.count("cuStreamBeginCapture")
 
 
@@ -89,7 +92,7 @@ def test_a_driver_without_graphs_launches_one_by_one() -> None:
     there, api = device(cuStreamBeginCapture=Status("CUDA_ERROR_NOT_SUPPORTED"))
     for _ in range(3):
         there.play("step", LAUNCHES)
-    assert api.count("cuLaunchKernel") == 9
+    assert api.count("cuLaunchKernelEx") == 9
     assert not api.count("cuGraphLaunch")
 
 
@@ -167,34 +170,39 @@ def test_a_forked_process_is_told() -> None:
         there.allocate(8)
 
 
-@pytest.mark.parametrize("failing", ["cuLaunchKernel", "cuStreamEndCapture", "cuGraphInstantiate"])
+@pytest.mark.parametrize("failing", ["cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiate"])
 def test_a_capture_that_fails_is_ended(failing) -> None:
     there, api = device()
     there.play("step", LAUNCHES)
     api.failing = {failing: Status("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED")}
-    if failing == "cuLaunchKernel":
+    if failing == "cuLaunchKernelEx":
         with pytest.raises(sn.DeviceError):
             there.play("step", LAUNCHES)
     else:
         there.play("step", LAUNCHES)
     assert api.count("cuStreamEndCapture") >= 1
     api.failing = {}
-    before = api.count("cuLaunchKernel")
+    before = api.count("cuLaunchKernelEx")
     there.play("step", LAUNCHES)
-    assert api.count("cuLaunchKernel") == before + 3
+    assert api.count("cuLaunchKernelEx") == before + 3
 
 
-def test_launches_pass_the_addresses_of_their_arguments() -> None:
-    there, api = device()
+@pytest.mark.parametrize(("capability", "early"), [((9, 0), True), ((8, 9), False)])
+def test_launches_pass_shapes_and_the_addresses_of_their_arguments(capability, early) -> None:
+    there, _ = device()
+    there.capability = capability
     seen = []
-    api.returned["cuLaunchKernel"] = None
     there._driver.call = lambda name, *arguments: seen.append((name, arguments))
     there.launch("entry", (7, 3), (32, 4), (10, 20))
-    name, arguments = seen[-1]
-    assert name == "cuLaunchKernel"
-    assert arguments[:8] == ("entry", 7, 3, 1, 32, 4, 1, 0)
-    pointers = np.ctypeslib.as_array((ctypes.c_int64 * 2).from_address(arguments[9]))
+    name, (shape, entry, pointers, extra) = seen[-1]
+    assert (name, entry, extra) == ("cuLaunchKernelEx", "entry", 0)
+    assert (shape.gridDimX, shape.gridDimY, shape.gridDimZ) == (7, 3, 1)
+    assert (shape.blockDimX, shape.blockDimY, shape.blockDimZ) == (32, 4, 1)
+    pointers = np.ctypeslib.as_array((ctypes.c_int64 * 2).from_address(pointers))
     assert [ctypes.c_int64.from_address(int(each)).value for each in pointers] == [10, 20]
+    assert hasattr(shape, "attrs") == early
+    if early:
+        assert [each.value.programmaticStreamSerializationAllowed for each in shape.attrs] == [1]
 
 
 def test_a_compiler_that_is_missing_or_too_new_for_the_gpu_is_told(monkeypatch) -> None:
@@ -221,7 +229,7 @@ def test_a_function_that_an_old_driver_lacks_is_told() -> None:
     # steps go on without graphs
     for _ in range(3):
         there.play("step", LAUNCHES)
-    assert api.count("cuLaunchKernel") == 12
+    assert api.count("cuLaunchKernelEx") == 12
 
 
 def test_no_device_is_told(monkeypatch) -> None:

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from devices import on_device
 from host_device import HostDevice
-from simulated import simulated
 
 import shinari as sn
 from shinari.cli import main
@@ -40,7 +40,7 @@ def test_rows_pass_with_kernels_of_the_host(name, monkeypatch) -> None:
     assert_passed(measured(name))
 
 
-@simulated
+@on_device
 def test_a_row_passes_in_the_simulator() -> None:
     assert_passed(measured("angular momentum of a dumbbell"))
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from devices import on_device
 from host_device import HostDevice
-from simulated import simulated
 
 from shinari.compute import Field, Record
 from shinari.compute.cuda.memory import DeviceMemory
@@ -48,7 +48,7 @@ def test_sums_are_those_of_one_thread(items, from_cell) -> None:
     assert_sums(DeviceMemory(HostDevice()), items, from_cell, items + 1)
 
 
-@simulated
+@on_device
 @pytest.mark.parametrize("from_cell", [False, True])
 @pytest.mark.parametrize("items", [*SIZES, 100_000])
 def test_sums_in_the_simulator(items, from_cell) -> None:

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from devices import in_simulator, on_device
 from scenes import ITERATIVE, SCENES, assert_agree, start, tolerances
-from simulated import simulated
 
 import shinari as sn
 from shinari.systems.fluid.system import Fluid
 
 # particles start beside and inside colliders of all shapes
-pytestmark = [simulated, pytest.mark.filterwarnings("ignore::shinari.ContactWarning")]
+pytestmark = [on_device, pytest.mark.filterwarnings("ignore::shinari.ContactWarning")]
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -78,6 +78,7 @@ def test_what_is_written_to_the_state_acts() -> None:
     assert runs[1].state.positions[0, 1] == 0.01
 
 
+@in_simulator
 def test_others_read_and_write_the_state_on_the_device() -> None:
     """The simulator's memory is that of the host, so that NumPy reads it by DLPack."""
     runs = [start("pins", precision="float64", device=each) for each in ("cpu", "cuda")]

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from simulated import simulated
+from devices import on_device
 
 import shinari as sn
 from shinari.systems.paths.system import PathCertificates
 
-pytestmark = simulated
+pytestmark = on_device
 
 
 def ball_at_held_sheet(scene: sn.Scene) -> None:

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from devices import on_device
 from scenes import SCENES, WIND, assert_agree
-from simulated import simulated
 
 import shinari as sn
 
-pytestmark = [simulated, pytest.mark.filterwarnings("ignore::shinari.ContactWarning")]
+pytestmark = [on_device, pytest.mark.filterwarnings("ignore::shinari.ContactWarning")]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ PRECISIONS = (np.float32, np.float64)
 @pytest.fixture(autouse=True)
 def wake_threads_early(monkeypatch):
     """Few points suffice for a second thread, so that small clouds test it."""
-    for module in ("grid",):
-        monkeypatch.setattr(f"shinari.collision.broad.{module}.CHUNK", 64)
+    monkeypatch.setattr("shinari.collision.broad.grid.FEWEST_COUNTED", 2048)
 
 
 def all_pairs(points, radii, margin):

@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -44,8 +44,11 @@ def compile_missing(missing: "Iterable[Native]") -> None:
         if isinstance(native.source, Kernel):
             native.source.require_own_variables()
     progress = Progress(len(natives))
-    if len(natives) > 1 and _processes() > 1:
-        _compile_in_children(natives, progress)
+    if len(natives) > 1 and processes() > 1:
+        # Numba reads what it can compile when it first compiles, for 0.3 s: each child would do that again
+        backend.cpu_target.typing_context.refresh()
+        backend.cpu_target.target_context.refresh()
+        in_children(lambda number, wait: _compile_alone(natives[number], wait=wait), len(natives), progress)
     for native in natives:
         if object_files.read(native.symbol) is None:
             progress.tell(progress.done)
@@ -55,7 +58,8 @@ def compile_missing(missing: "Iterable[Native]") -> None:
     progress.finish()
 
 
-def _processes() -> int:
+def processes() -> int:
+    """Processes that compile."""
     wanted = os.environ.get("SHINARI_COMPILE_PROCESSES")
     if wanted is not None and wanted.isdigit():
         return int(wanted)
@@ -64,19 +68,18 @@ def _processes() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _compile_in_children(natives: "list[Native]", progress: Progress) -> None:
-    """Compile in forked children; those that fail leave their share undone."""
-    from shinari.compute import backend
+Work = Callable[[int, bool], bool]
+"""Compiles what has a number, and whether it is to wait for another process that does; False: it is left for later."""
 
-    # Numba reads what it can compile when it first compiles, for 0.3 s: each child would do that again
-    backend.cpu_target.typing_context.refresh()
-    backend.cpu_target.target_context.refresh()
-    count = min(_processes(), len(natives))
+
+def in_children(work: Work, number: int, progress: Progress) -> None:
+    """Compile so many things in forked children; those that fail leave their share undone."""
+    count = min(processes(), number)
     # neighbours share callees, which every process compiles for itself: each begins with a part of its own
-    bounds = [len(natives) * k // count for k in range(count + 1)]
+    bounds = [number * k // count for k in range(count + 1)]
     queues = [_queue(range(*pair)) for pair in pairwise(bounds)]
     heard, said = os.pipe()
-    children = [_fork(natives, queues[k:] + queues[:k], said) for k in range(count)]
+    children = [_fork(work, queues[k:] + queues[:k], said) for k in range(count)]
     for end in (*queues, said):
         os.close(end)
     last = time.perf_counter()
@@ -106,7 +109,7 @@ def _queue(numbers: range) -> int:
     return take
 
 
-def _fork(natives: "list[Native]", queues: list[int], said: int) -> int:
+def _fork(work: Work, queues: list[int], said: int) -> int:
     """A child that compiles what the queues say, one after the other; its number."""
     with warnings.catch_warnings():
         # other threads of this process do not matter: the child compiles, writes files and ends
@@ -120,13 +123,13 @@ def _fork(natives: "list[Native]", queues: list[int], said: int) -> int:
         left = []
         for queue in queues:
             while token := os.read(queue, 2):
-                native = natives[int.from_bytes(token, "little")]
-                if _compile_alone(native, wait=False):
+                number = int.from_bytes(token, "little")
+                if work(number, False):
                     os.write(said, b".")
                 else:
-                    left.append(native)
-        for native in left:
-            _compile_alone(native, wait=True)
+                    left.append(number)
+        for number in left:
+            work(number, True)
             os.write(said, b".")
     finally:
         # no clean-up of what belongs to the parent

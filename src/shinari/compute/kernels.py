@@ -177,10 +177,16 @@ class Kernel:
     """The body for one item. The first parameter is the item, the others are annotated records and scalars."""
 
     def __init__(
-        self, python_function: Callable, fastmath: frozenset[str], vector: bool, mixed: bool, subject: str = ""
+        self,
+        python_function: Callable,
+        fastmath: frozenset[str],
+        vector: bool,
+        mixed: bool,
+        in_order: bool,
+        subject: str = "",
     ) -> None:
         self.python_function, self.fastmath, self.name = python_function, fastmath, python_function.__name__
-        self.vector, self.mixed, self.subject = vector, mixed, subject
+        self.vector, self.mixed, self.in_order, self.subject = vector, mixed, in_order, subject
         self.__name__, self.__doc__, self.__wrapped__ = self.name, python_function.__doc__, python_function
         parameters, _ = signature(python_function)
         self.item, self.parameters = parameters[0][0], parameters[1:]
@@ -252,6 +258,7 @@ def kernel(
     fastmath: frozenset[str] = FAST,
     vector: bool = False,
     mixed: bool = False,
+    in_order: bool = False,
     subject: str = "",
 ) -> Any:
     """Make a kernel of the body for one item.
@@ -262,11 +269,13 @@ def kernel(
         vector: Whether inner loops over SIMD batches become vector instructions: scalars are not packed then, which
             would hide the loops.
         mixed: Whether it computes in float64 on purpose where its records are of float32.
+        in_order: Whether an item goes through many rows one after the other, where each needs what the one before left:
+            a thread of a GPU takes a hundred times as long as one of the host, which runs it there.
         subject: Function of a user that it calls, for the message when it does not compile.
     """
     if python_function is None:
-        return lambda given: Kernel(given, fastmath, vector, mixed, subject)
-    return Kernel(python_function, fastmath, vector, mixed, subject)
+        return lambda given: Kernel(given, fastmath, vector, mixed, in_order, subject)
+    return Kernel(python_function, fastmath, vector, mixed, in_order, subject)
 
 
 def signature(python_function: Callable) -> tuple[list[tuple[str, Any]], Any]:

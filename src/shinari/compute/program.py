@@ -185,11 +185,13 @@ class Program:
 
     Attributes:
         scan_chunk: Numbers that a thread adds in a scan.
+        most_parts: Parts of which each counts for itself in memory of its own, at most.
+        block_rows: Rows that a thread solves one after the other, where they are brought into blocks.
         grown: How often Python was asked to make room.
         part: Name of the part that is being recorded, for `profile`.
     """
 
-    scan_chunk = 2048
+    scan_chunk, most_parts, block_rows = 2048, 32, 128
 
     def __init__(self) -> None:
         self._lines: list[list[int]] = []

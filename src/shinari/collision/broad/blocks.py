@@ -86,7 +86,7 @@ def first_fit(rows_type: type[Record]) -> Kernel:
     """Kernel that gives each block the lowest colour that none of its free points has seen."""
     width = rows_type.fields["points"].shape[0]
 
-    @kernel
+    @kernel(in_order=True)
     def fit_blocks(_, rows: Annotated[Any, rows_type], claims: Claims, blocks: Blocks, current: CurrentColour):
         one, extra, most = np.uint64(1), COLOURS, 0
         for b in range(current.blocks[0]):
@@ -114,7 +114,7 @@ def first_fit(rows_type: type[Record]) -> Kernel:
     return fit_blocks
 
 
-@kernel
+@kernel(in_order=True)
 def order_blocks(_, blocks: Blocks, starts: Starts, current: CurrentColour):
     """Sort the blocks by colour; within a colour they keep their order."""
     for c in range(current.colours[0] + 1):

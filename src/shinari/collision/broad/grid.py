@@ -32,8 +32,8 @@ FEWEST_ENTRIES = 4096
 BUCKETS = 1024
 # No side of the table is shorter: the cells before, at and after one are three entries.
 FEWEST = 3
-# The points are counted in chunks: one for each CHUNK points, and no more than MOST_CHUNKS.
-CHUNK, MOST_CHUNKS = 4096, 32
+# Points of all chunks in which they are counted, at least: a chunk has as many as the parts of a program leave it.
+FEWEST_COUNTED = 131072
 # Levels of radii: those of a level differ by up to this factor, and the finest has all that are smaller.
 LEVEL, MOST_LEVELS = 0.7, 20
 INFINITY = np.float32(np.inf)
@@ -96,11 +96,11 @@ class Chunks(Record):
     high = Field(real, 3)
     largest = Field(real, MOST_LEVELS)
     count = Field(np.int64, MOST_LEVELS)
-    histogram = Field(np.int64, BUCKETS, doc="points in each bucket, then where the next one goes")
+    histogram = Field(np.int64, BUCKETS, doc="points in each bucket, then where in it the next one goes")
 
 
 class Edges(Record):
-    """Where each bucket starts, and the end."""
+    """Where each bucket starts, and the end; at first how many points it has."""
 
     first = Field(np.int64)
 
@@ -120,9 +120,9 @@ def first_of_chunk(count, chunk, chunks):
 
 
 @kernel(fastmath=AS_WRITTEN)
-def divide_points(_, extent: Extent, least: np.int64):
-    """Into how many chunks the points are divided."""
-    extent.chunks[0] = min(max(extent.points[0] // least, 1), MOST_CHUNKS) if extent.points[0] > 0 else 0
+def divide_points(_, extent: Extent, chunks: Chunks, least: np.int64):
+    """Into how many chunks the points are divided, of about `least` or more."""
+    extent.chunks[0] = min(max(extent.points[0] // least, 1), len(chunks)) if extent.points[0] > 0 else 0
     extent.lost[0] = 0
 
 
@@ -309,26 +309,37 @@ def number_points(t, points: Points, moved: Moved, chunks: Chunks, extent: Exten
 
 
 @kernel
-def join_histograms(_, chunks: Chunks, edges: Edges, extent: Extent):
-    """Where each bucket starts, and where in it the points of each chunk go."""
+def join_histograms(b, chunks: Chunks, edges: Edges, extent: Extent):
+    """Points of a bucket, and where in it those of each chunk go."""
+    total = 0
+    for t in range(extent.chunks[0]):
+        n = chunks.histogram[t, b]
+        chunks.histogram[t, b] = total
+        total += n
+    edges.first[b] = total
+
+
+@kernel
+def place_buckets(_, edges: Edges):
+    """Where each bucket starts."""
     total = 0
     for b in range(BUCKETS):
+        n = edges.first[b]
         edges.first[b] = total
-        for t in range(extent.chunks[0]):
-            n = chunks.histogram[t, b]
-            chunks.histogram[t, b] = total
-            total += n
+        total += n
     edges.first[BUCKETS] = total
 
 
 @kernel
-def fill_buckets(t, moved: Moved, chunks: Chunks, extent: Extent):
+def fill_buckets(t, moved: Moved, chunks: Chunks, edges: Edges, extent: Extent):
     """Bring the points of a chunk into the order of the buckets."""
     count, shift = extent.points[0], extent.shift[0]
     for i in range(first_of_chunk(count, t, extent.chunks[0]), first_of_chunk(count, t + 1, extent.chunks[0])):
         entry = moved.entry[i]
-        at = chunks.histogram[t, entry >> shift]
-        chunks.histogram[t, entry >> shift] = at + 1
+        bucket = entry >> shift
+        before = chunks.histogram[t, bucket]
+        chunks.histogram[t, bucket] = before + 1
+        at = edges.first[bucket] + before
         moved.moved_entry[at] = entry
         moved.moved_index[at] = i
 
@@ -386,15 +397,17 @@ class Grid:
         self.cells, self.moved = Cells.zeros(FEWEST_ENTRIES, precision), Moved.zeros(count, precision)
         # the entries of the points as given are not asked for any more when those of the sorted ones are written
         self.moved.bind(entry=self.ordered.entry)
-        chunks = min(max(count // CHUNK, 1), MOST_CHUNKS)
-        self._chunks, self._edges = Chunks.zeros(chunks, precision), Edges.zeros(BUCKETS + 1, precision)
+        self._chunks, self._edges = Chunks.zeros(0, precision), Edges.zeros(BUCKETS + 1, precision)
 
     def record_build(self, p: Program, count: Cell) -> None:
         """Record the sort of the first `count` points. The run stops where they are spread too far: see `check`."""
         points, chunks, extent, levels = self.points, self._chunks, self.extent, self.levels
-        each = (extent.chunks, 0)
+        each, least = (extent.chunks, 0), FEWEST_COUNTED // p.most_parts
+        room = min(max(len(points) // least, 1), p.most_parts)
+        if len(chunks) < room:
+            chunks.grow(room)
         p.copy(count, (extent.points, 0))
-        p.serial(divide_points, extent, CHUNK)
+        p.serial(divide_points, extent, chunks, least)
         p.launch(find_bounds, points, chunks, extent, count=each, grain=1)
         p.serial(join_bounds, chunks, extent, levels)
         if len(levels) > 1:
@@ -404,8 +417,9 @@ class Grid:
         p.stop_if((extent.lost, 0))
         p.require(self.cells, (extent.room, 0))
         p.launch(number_points, points, self.moved, chunks, extent, levels, count=each, grain=1)
-        p.serial(join_histograms, chunks, self._edges, extent)
-        p.launch(fill_buckets, self.moved, chunks, extent, count=each, grain=1)
+        p.launch(join_histograms, chunks, self._edges, extent, count=BUCKETS)
+        p.serial(place_buckets, self._edges)
+        p.launch(fill_buckets, self.moved, chunks, self._edges, extent, count=each, grain=1)
         p.launch(sort_bucket, points, self.moved, self._edges, extent, self.cells, self.ordered, count=BUCKETS)
 
     def check(self) -> None:

@@ -31,7 +31,7 @@ from shinari.compute.scan import Offsets, Scan
 
 # Rows of a batch: a vector of 256 bits in float32.
 WIDTH = 8
-# Rows in a block: they fill as many batches as a point has rows, and more.
+# Rows in a block, at most: they fill as many batches as a point has rows, and more.
 BLOCK = 128
 # Batches that are filled first fit; what fits into none of them is a batch of its own.
 FITTED = 64
@@ -75,8 +75,8 @@ def lowest_gap(word):
 @function
 def block_at(q, blocks, current):
     """First row, and last row + 1, as found, of the block at a place in the order of the colours."""
-    begin = blocks.order[q] * BLOCK
-    return begin, min(begin + BLOCK, current.rows[0])
+    begin = blocks.order[q] * current.block[0]
+    return begin, min(begin + current.block[0], current.rows[0])
 
 
 @kernel
@@ -112,7 +112,7 @@ def fill_batches(k, blocks: Blocks, current: CurrentColour, links: Links, claims
     starts.start[current.first[0] + k] = count
 
 
-@kernel
+@kernel(in_order=True)
 def count_batches(_, blocks: Blocks, starts: Offsets, current: CurrentColour, total: Total):
     """How many batches there are, and where the last block stands."""
     total.batches[0] = starts.start[current.blocks[0]]
@@ -128,7 +128,8 @@ def store_order(
     """Where the batches of the block at a place in the order begin, and where its rows are stored."""
     begin, end = block_at(q, blocks, current)
     # the last block of the rows may have fewer of them than the others
-    row = q * BLOCK - (current.blocks[0] * BLOCK - current.rows[0] if total.last[0] < q else 0)
+    size = current.block[0]
+    row = q * size - (current.blocks[0] * size - current.rows[0] if total.last[0] < q else 0)
     next_row = scratch(BLOCK, 0)
     count = starts.start[q + 1] - starts.start[q]
     for n in range(count):
@@ -136,10 +137,10 @@ def store_order(
     for r in range(begin, end):
         next_row[links.batch[r]] += 1
     for n in range(count):
-        size = next_row[n]
+        rows = next_row[n]
         next_row[n] = row
         batches.first[starts.start[q] + n] = row
-        row += size
+        row += rows
     for r in range(begin, end):
         n = np.int64(links.batch[r])
         links.row[r] = next_row[n]
@@ -187,6 +188,7 @@ class RowBatches:
     def record_arrange(self, p: Program, count: Cell) -> None:
         """Record the batches of the first `count` rows."""
         current, blocks = self.colours.current, self.colours.blocks
+        p.copy(min(p.block_rows, BLOCK), (current.block, 0))
         self.colours.record_colour(p, count)
         number = current.blocks, 0
         self._scan.make_room(p, number)

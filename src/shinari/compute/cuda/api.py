@@ -17,6 +17,9 @@ PACKAGE, MODULE = "numba_cuda", "numba.cuda"
 """The package that brings the interface, and the module that it is: this line chooses between it and its successors."""
 
 
+BLOCK_ROWS = 16
+"""Rows that a thread of a GPU solves one after the other; see `Device`."""
+
 Launch = tuple[Any, tuple[int, int], tuple[int, int], tuple[int, ...]]
 """A launch: entry, blocks along two axes, threads of a block along two axes, and arguments."""
 
@@ -26,10 +29,12 @@ class Device(Protocol):
 
     Attributes:
         name: Name, for people.
+        block_rows: Rows that a thread solves one after the other: a GPU wants few, and many threads.
         checked: Whether arrays that are old on the host are made useless, to find who uses them.
     """
 
     name: str
+    block_rows: int
     checked: bool
 
     def allocate(self, count: int) -> int:

@@ -6,6 +6,7 @@ are captured as one graph and launched at once; a driver that cannot capture lau
 
 import ctypes
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
@@ -13,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from shinari.compute.cuda.api import Launch
-from shinari.compute.cuda.ptx import SYMBOL, ptx
+from shinari.compute.cuda.api import BLOCK_ROWS, Launch
+from shinari.compute.cuda.ptx import SYMBOL, compile_missing, ptx
+from shinari.compute.cuda.words import FOLLOWS
 from shinari.compute.kernels import Kernel
 from shinari.compute.once import cached_property
 from shinari.errors import DeviceError, LostDeviceError, MemoryLimitError
@@ -125,7 +127,7 @@ class DriverDevice:
         driver: The driver, initialised.
     """
 
-    checked = False
+    checked, block_rows = False, BLOCK_ROWS
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -141,6 +143,7 @@ class DriverDevice:
         self._context = driver.call("cuDevicePrimaryCtxRetain", number)
         self._entries: dict[tuple[Kernel, type], Any] = {}
         self._graphs: dict[Any, Any] = {}
+        self._shapes: dict[tuple[int, ...], Any] = {}
         self._seen: set[Any] = set()
         self._can_capture = True
         self._process = os.getpid()
@@ -177,9 +180,8 @@ class DriverDevice:
     def upload(self, address: int, data: np.ndarray) -> None:
         """Copy bytes to the device."""
         self._use()
+        # memory that is not locked is copied to the driver's own before this returns: the host may change it then
         self._driver.call("cuMemcpyHtoDAsync", address, data.ctypes.data, data.nbytes, self.stream)
-        # the host may change what it copied as soon as this returns
-        self._driver.call("cuStreamSynchronize", self.stream)
 
     def download(self, address: int, data: np.ndarray) -> None:
         """Copy bytes from the device into an array; what was launched before is over."""
@@ -233,17 +235,30 @@ class DriverDevice:
 
     def compile(self, kernels: list[tuple[Kernel, type]]) -> list[Any]:
         """Entries of kernels at a precision; modules are loaded once a process."""
-        self._use()
-        for kernel, precision in kernels:
-            if (kernel, precision) not in self._entries:
-                text = self._ptx(kernel, precision)
-                module = self._driver.call("cuModuleLoadData", text.encode() + b"\0")
-                self._entries[kernel, precision] = self._driver.call("cuModuleGetFunction", module, SYMBOL.encode())
+        missing = [each for each in dict.fromkeys(kernels) if each not in self._entries]
+        texts = self._ptx(missing)
+        # the driver makes machine code of each, side by side
+        with ThreadPoolExecutor(max(min(len(missing), os.cpu_count() or 1), 1)) as threads:
+            self._entries.update(zip(missing, threads.map(self._load, texts), strict=True))
         return [self._entries[each] for each in kernels]
 
-    def _ptx(self, kernel: Kernel, precision: type) -> str:
+    def _load(self, text: str) -> Any:
+        self._use()
+        module = self._driver.call("cuModuleLoadData", text.encode() + b"\0")
+        return self._driver.call("cuModuleGetFunction", module, SYMBOL.encode())
+
+    def _ptx(self, kernels: list[tuple[Kernel, type]]) -> list[str]:
         try:
-            return ptx(kernel, precision, self.capability)  # type: ignore[arg-type]
+            compile_missing(kernels, self.capability)  # type: ignore[arg-type]
+            return [ptx(*each, self.capability) for each in kernels]  # type: ignore[arg-type]
+        except AttributeError as error:
+            if "module 'numpy'" not in str(error):
+                raise
+            # numba-cuda asks NumPy for what a newer one no longer has
+            raise DeviceError(
+                f"device: 'cuda': numba-cuda cannot be imported with NumPy {np.__version__}: {_first_line(error)}. "
+                "Install a newer numba-cuda, or an older NumPy."
+            ) from error
         except (RuntimeError, ImportError) as error:
             version = ".".join(map(str, self.capability))
             raise DeviceError(
@@ -254,7 +269,24 @@ class DriverDevice:
     def launch(self, entry: Any, blocks: tuple[int, int], threads: tuple[int, int], arguments: tuple[int, ...]) -> None:
         """Run an entry after what was launched before."""
         _, pointers = packed(arguments)
-        self._driver.call("cuLaunchKernel", entry, *blocks, 1, *threads, 1, 0, self.stream, pointers, 0)
+        shape = *blocks, *threads
+        if shape not in self._shapes:
+            self._shapes[shape] = self._shape(blocks, threads)
+        self._driver.call("cuLaunchKernelEx", self._shapes[shape], entry, pointers, 0)
+
+    def _shape(self, blocks: tuple[int, int], threads: tuple[int, int]) -> Any:
+        """How launches of so many blocks and threads go to the driver; they may come early where kernels wait."""
+        api = self._driver.api
+        shape = api.CUlaunchConfig()
+        shape.gridDimX, shape.gridDimY, shape.gridDimZ = *blocks, 1
+        shape.blockDimX, shape.blockDimY, shape.blockDimZ = *threads, 1
+        shape.hStream = self.stream
+        if self.capability >= FOLLOWS:
+            early = api.CUlaunchAttribute()
+            early.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            early.value.programmaticStreamSerializationAllowed = 1
+            shape.attrs, shape.numAttrs = [early], 1
+        return shape
 
     def play(self, key: Any, launches: list[Launch]) -> None:
         """Run launches; the second time a key comes they are captured, and launched at once from then on."""

@@ -198,6 +198,25 @@ def _store_word(builder: Any, address: Any, value: Any) -> None:
     builder.store(value, _global(builder, address, I64), align=8)
 
 
+@RECORDS.primitive(words.load_words, [types.int64] * 4, types.UniTuple(types.int64, 4))
+def _load_words(builder: Any, *addresses: Any) -> Any:
+    # as they stand here: the compiler would move a load behind the branch that may not need it
+    loads = " ".join(f"ld.global.b64 ${k}, [${4 + k}];" for k in range(4))
+    kind = ir.LiteralStructType([I64] * 4)
+    found = builder.asm(ir.FunctionType(kind, [I64] * 4), loads, "=&l,=&l,=&l,=&l,l,l,l,l", addresses, True)
+    row = ir.Constant(ir.ArrayType(I64, 4), ir.Undefined)
+    for k in range(4):
+        row = builder.insert_value(row, builder.extract_value(found, k), k)
+    return row
+
+
+@RECORDS.primitive(words.follow, [], types.none)
+def _follow(builder: Any) -> None:
+    if DeviceFunction.capability >= words.FOLLOWS:
+        text = "griddepcontrol.wait; griddepcontrol.launch_dependents;"
+        builder.asm(ir.FunctionType(ir.VoidType(), []), text, "~{memory}", [], True)
+
+
 @RECORDS.primitive(words.keep_loop, [], types.none)
 def _keep_loop(builder: Any) -> None:
     call = builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], True)

@@ -230,6 +230,10 @@ class DeviceMemory:
                 cell.copy = cell.array.copy()
         for mirror in self._mirrors.values() if self.device.checked else ():
             self._check(mirror)
+        self.bring_back()
+
+    def bring_back(self) -> None:
+        """Bring arrays to the device that were fetched."""
         for start, mirror in list(self._touched.items()):
             if mirror.seen is None or not np.array_equal(mirror.data, mirror.seen):
                 self._upload(mirror.address, mirror.data)
@@ -272,6 +276,13 @@ class DeviceMemory:
             if not mirror.host_newer and mirror.data.nbytes <= COMPARED:
                 mirror.seen = mirror.data.copy()
             self._touch(mirror)
+        return array
+
+    def read(self, array: np.ndarray) -> np.ndarray:
+        """The array, up to date on the host; nobody writes into it there."""
+        mirror = self._mirrors.get(owner_of(array).ctypes.data)
+        if mirror is not None:
+            self._download(mirror)
         return array
 
     def _touch(self, mirror: Mirror) -> None:

@@ -62,7 +62,9 @@ class Placed:
         self.constants = Constants(self.memory.device)
         self._programs = programs
         wanted = [(kernel, precision) for kernel, precision, _, _ in first.calls]
-        self._entries = self.memory.device.compile(wanted)
+        there = [each for each in wanted if not self.is_on_host(each[0])]
+        entries = dict(zip(there, self.memory.device.compile(there), strict=True))
+        self._entries = [entries.get(each) for each in wanted]
         steering = self.memory.device.compile([(kernel, np.float32) for kernel in STEERING])
         self._steering: dict[Kernel, Any] = dict(zip(STEERING, steering, strict=True))
         self._rooms: dict[int, Record] = {
@@ -72,6 +74,14 @@ class Placed:
         self._tables = [self._arguments(call) for call in range(len(wanted))]
         # all of them now: what has no copy on the device yet is brought there before the first launch
         self._words = [self._everywhere(number) for number in range(len(first.operands))]
+
+    def is_on_host(self, kernel: Kernel) -> bool:
+        """Whether the host runs a kernel. Of many worlds all have a thread of the device each."""
+        return kernel.in_order and self.worlds == 1
+
+    def kernel(self, line: list[int]) -> Kernel:
+        """The kernel that a line launches."""
+        return self._programs[0].calls[line[1]][0]
 
     def cell(self, number: int) -> Cell:
         """A cell or constant by its number; of the first world, if it is a cell."""

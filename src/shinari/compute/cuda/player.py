@@ -42,7 +42,7 @@ class Player:
         self._programs, self._memory = list(programs), programs[0].device_memory
         self._device = self._memory.device
         self._unrolled = Unrolled(Placed(programs))
-        self._writer, self._seen = Writer(), -1
+        self._writer, self._seen, self._launched = Writer(), -1, False
         self._segments: dict[tuple[int, ...], _Segment] = {}
         # the device keeps the keys, which must not keep the programs and their memory alive
         self._keys: list[_Segment] = []
@@ -66,8 +66,13 @@ class Player:
         try:
             parts: list[list[Launch]] = []
             for part in self._unrolled.parts():
-                if part is not None:
+                if isinstance(part, list):
                     parts.append(part)
+                    continue
+                if part is not None:
+                    self._run_on_host(part)
+                    continue
+                if not parts:
                     continue
                 halts = self._issue(parts, errors)
                 parts = []
@@ -75,7 +80,9 @@ class Player:
                     return halts, errors
             return self._issue(parts, errors), errors
         finally:
-            self._memory.after_run(self._writer)
+            if self._launched:
+                self._memory.after_run(self._writer)
+                self._launched = False
 
     def _before_run(self) -> None:
         """Bring the device up to date, and let copies of arrays that are new there know that this writes to them."""
@@ -88,8 +95,17 @@ class Player:
             if mirror is not None:
                 mirror.attach(self._writer)
 
+    def _run_on_host(self, line: int) -> None:
+        """Run a line on the host between two segments."""
+        if self._launched:
+            self._memory.after_run(self._writer)
+            self._launched = False
+        self._programs[0].run_on_host(line)
+
     def _issue(self, parts: list[list[Launch]], errors: dict[int, Exception]) -> np.ndarray:
         """Play a segment, making room where worlds ask for it; returns the words of the worlds."""
+        self._memory.bring_back()
+        self._launched = True
         unrolled, segment = self._unrolled, self._segment(parts)
         worth = len(segment.launches) >= WORTH_A_GRAPH
         self._device.play(segment if worth else None, segment.launches)

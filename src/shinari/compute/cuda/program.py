@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from shinari.compute.cuda.memory import DeviceMemory, raw
+from shinari.compute.cuda.field_use import fields_of
+from shinari.compute.cuda.memory import DeviceMemory, plain, raw
 from shinari.compute.cuda.player import Player
 from shinari.compute.kernels import Kernel
-from shinari.compute.program import COPY, LAUNCH, LOOP, Cell, Program
+from shinari.compute.object_files import load
+from shinari.compute.program import COPY, ENTRY, LAUNCH, LOOP, Cell, Program
 from shinari.compute.records import Record
 
 
@@ -26,11 +28,12 @@ class DeviceProgram(Program):
     """
 
     # enough threads for a GPU from some thousands of items on; see docs/decisions/gpu.md
-    scan_chunk = 64
+    scan_chunk, most_parts = 64, 1024
 
     def __init__(self, memory: DeviceMemory, owner: object = None) -> None:
         super().__init__()
         self.device_memory, self.owner = memory, owner
+        self.block_rows = memory.device.block_rows
         self.calls: list[tuple[Kernel, type, tuple, np.ndarray]] = []
         self.operands: list[Cell] = []
         self._player: Player | None = None
@@ -67,7 +70,9 @@ class DeviceProgram(Program):
     def prepare(self, *_: Program) -> None:
         """Compile all kernels."""
         if self._run is None:
-            self.device_memory.device.compile([(kernel, precision) for kernel, precision, _, _ in self.calls])
+            kernels = [(kernel, precision) for kernel, precision, _, _ in self.calls]
+            self.device_memory.device.compile([each for each in kernels if not each[0].in_order])
+            load([kernel.native(precision) for kernel, precision in kernels if kernel.in_order])
             self._run = self._play
 
     def run(self, threads: int = 1) -> bool:
@@ -93,6 +98,22 @@ class DeviceProgram(Program):
         """Let the list of a line grow."""
         self.device_memory.fetch(self._lists[line][1][0])
         super().make_room(line)
+
+    def run_on_host(self, line: int) -> None:
+        """Run the kernel of a line on the host: what it reads is fetched, what it writes goes back before a launch."""
+        memory = self.device_memory
+        _, call, _, begin, end, _ = self._lines[line]
+        kernel, precision, arguments, table = self.calls[call]
+        for value, fields in zip(arguments, fields_of(kernel), strict=True):
+            for name, is_written in fields.items():
+                array = plain(value.arrays)[name]
+                memory.fetch(array) if is_written else memory.read(array)
+        first, stop = (self._number(self.operands[number]) for number in (begin, end))
+        if first < stop:
+            ENTRY(kernel.native(precision).address)(table.ctypes.data, first, stop)
+
+    def _number(self, cell: Cell) -> int:
+        return int(self.device_memory.read(cell[0])[cell[1]]) if isinstance(cell, tuple) else int(cell)
 
     def profile(self) -> list[tuple[str, str, float]]:
         """Nothing: launches on the device are not timed one by one."""

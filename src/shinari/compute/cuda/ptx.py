@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from shinari.compute import cached_files
+from shinari.compute import cached_files, compiling
+from shinari.compute.cuda import words
 from shinari.compute.cuda.api import compiler, internal
 from shinari.compute.cuda.tuples import split_tuples
 from shinari.compute.entries import entry
 from shinari.compute.kernels import CompileError, Function, Kernel, Shared, dependencies, referenced
+from shinari.compute.progress import Progress
 
 SYMBOL = "shinari_entry"
 
@@ -29,14 +31,33 @@ def ptx(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
     Raises:
         CompileError: It does not compile.
     """
-    made_of = (toolchain(), capability, kernel.made_of(precision), dependencies(kernel.python_function, precision))
-    name = f"{kernel.name}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}"
-    path = cached_files.cache_folder("ptx") / f"{name}.ptx"
+    path = place_of(kernel, precision, capability)
     if (data := cached_files.read_verified(path)) is not None:
         return data.decode()
     text = compiled(kernel, precision, capability)
     cached_files.write_verified(path, text.encode())
     return text
+
+
+def place_of(kernel: Kernel, precision: type, capability: tuple[int, int]) -> Path:
+    """File in the cache of the PTX of a kernel."""
+    made_of = (toolchain(), capability, kernel.made_of(precision), dependencies(kernel.python_function, precision))
+    name = f"{kernel.name}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}"
+    return cached_files.cache_folder("ptx") / f"{name}.ptx"
+
+
+def compile_missing(kernels: list[tuple[Kernel, type]], capability: tuple[int, int]) -> None:
+    """Compile the PTX of kernels into the cache, in several processes; one that does not compile is left."""
+    if len(kernels) < 2 or compiling.processes() < 2:
+        return
+    missing = [each for each in kernels if cached_files.read_verified(place_of(*each, capability)) is None]
+    if len(missing) < 2:
+        return
+    # what each child would load again
+    compiled(words.set_word, np.float32, capability)
+    progress = Progress(len(missing))
+    compiling.in_children(lambda number, _: bool(ptx(*missing[number], capability)), len(missing), progress)
+    progress.finish()
 
 
 @cache
@@ -88,9 +109,10 @@ THREADS = 128
 
 def grid_loop(cuda: Any, body: Any) -> Any:
     """The entry: threads take items in strides while the run goes on and the gate is open."""
-    from shinari.compute.cuda.words import keep_loop, load_word
+    follow, keep_loop, load_word, load_words = words.follow, words.keep_loop, words.load_word, words.load_words
 
     def run(control, gate, arguments, begin, end, table, worlds):  # type: ignore[no-untyped-def]
+        follow()
         world = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
         if worlds > 0:
             if world >= worlds:
@@ -98,11 +120,12 @@ def grid_loop(cuda: Any, body: Any) -> Any:
             row = table + 40 * world
             control, gate, arguments = load_word(row), load_word(row + 8), load_word(row + 16)
             begin, end = load_word(row + 24), load_word(row + 32)
-        if load_word(control) == 0 and load_word(gate) != 0:
+        halted, is_open, first, stop = load_words(control, gate, begin, end)
+        if halted == 0 and is_open != 0:
             stride = np.int32(cuda.gridDim.y * cuda.blockDim.x)
-            i = load_word(begin) + cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+            i = first + cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
             # in 32 bits: one register less that lives through the body
-            left = np.int32(load_word(end) - i)
+            left = np.int32(stop - i)
             while left > 0:
                 body(arguments, i, i + 1)
                 i += stride

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.compute.cuda.api import Launch, compiler
+from shinari.compute.cuda.api import BLOCK_ROWS, Launch, compiler
 from shinari.compute.cuda.words import load_word
 from shinari.compute.entries import entry
 from shinari.compute.kernels import Kernel
@@ -30,7 +30,7 @@ body: Any
 class SimulatedDevice:
     """A device in plain Python."""
 
-    name, checked = "simulator of numba-cuda", True
+    name, checked, block_rows = "simulator of numba-cuda", True, BLOCK_ROWS
 
     def __init__(self) -> None:
         self._cuda = compiler()

@@ -49,6 +49,7 @@ class Unrolled:
         self.running = np.ones(worlds, bool)
         self._streaks: dict[int, int] = {}
         self._sizes: dict[int, float] = {}
+        self._on_host = {at for at in range(len(self._lines)) if self._is_on_host(at)}
         self._size(0, len(self._lines))
         self._place = 0
         self._made: dict[tuple[int, int, int], tuple[list[Launch], list[tuple[int, int]]]] = {}
@@ -66,15 +67,15 @@ class Unrolled:
         self._words = self._placed.constants.read(self._control, len(self._words))
         return self._words[: self._placed.worlds]
 
-    def parts(self) -> Iterator[list[Launch] | None]:
+    def parts(self) -> Iterator[list[Launch] | int | None]:
         """Launches part after part; None ends a segment: all that came before has to be launched now.
 
-        A part is the same list whenever it comes.
+        A part is the same list whenever it comes. A number is a line that the host runs; all before has been launched.
         """
         self._begin_segment()
         for each in self._block(0, len(self._lines), words.OPEN):
-            if each is None:
-                yield None
+            if not isinstance(each, list):
+                yield each
                 self._begin_segment()
             else:
                 self._place += len(each)
@@ -90,7 +91,7 @@ class Unrolled:
         while at < stop:
             operation, count, after, _, _, _ = self._lines[at]
             if operation not in (WHEN, LOOP):
-                total, at = total + 1, at + 1
+                total, at = total + (np.inf if at in self._on_host else 1), at + 1
                 continue
             if at not in self._sizes:
                 inside = self._size(at + 1, after)
@@ -103,19 +104,28 @@ class Unrolled:
             total, at = total + self._sizes[at], after
         return total
 
+    def _is_on_host(self, at: int) -> bool:
+        """Whether the host runs a line."""
+        return self._lines[at][0] == LAUNCH and self._placed.is_on_host(self._placed.kernel(self._lines[at]))
+
     def _is_repeat(self, at: int) -> bool:
         """Whether a loop ends by a condition."""
         last = self._lines[at][2] - 1
         return self._lines[last - 1][0] == UNTIL and self._lines[last - 1][2] == at
 
-    def _block(self, at: int, stop: int, gate: int) -> Iterator[list[Launch] | None]:
+    def _block(self, at: int, stop: int, gate: int) -> Iterator[list[Launch] | int | None]:
         """Launches of the lines `at` to `stop`, which run where a gate is open."""
         while at < stop:
             after = at
-            while after < stop and self._sizes.get(after, 0.0) < np.inf:
+            while after < stop and self._sizes.get(after, 0.0) < np.inf and after not in self._on_host:
                 after = self._lines[after][2] if self._lines[after][0] in (WHEN, LOOP) else after + 1
             if after > at:
                 yield self._flat(at, after, gate)
+            elif at in self._on_host:
+                after = at + 1
+                yield None
+                if self._is_open(gate).any():
+                    yield at
             elif self._lines[at][0] == WHEN:
                 after = self._lines[at][2]
                 inner = self._gates[at]
@@ -131,7 +141,7 @@ class Unrolled:
                 yield from self._loop(at, gate)
             at = after
 
-    def _loop(self, at: int, gate: int) -> Iterator[list[Launch] | None]:
+    def _loop(self, at: int, gate: int) -> Iterator[list[Launch] | int | None]:
         """Launches of all passes of a loop in which Python reads something."""
         _, count, after, index, _, _ = self._lines[at]
         passes, inner = self._placed.cell(count), gate

@@ -13,6 +13,9 @@ from shinari.compute.primitives import primitive
 HALT, OPEN = 0, 1
 STOP, HELD = -1, -2
 
+FOLLOWS = 9, 0
+"""Compute capability from which on a launch comes to the device while the one before it runs: see `follow`."""
+
 
 @primitive
 def load_word(address: int) -> int:
@@ -29,6 +32,21 @@ def store_word(address: int, value: int) -> None:
 @primitive
 def keep_loop() -> None:
     """Keep the loop around this call as it is: it is not unrolled, which would take a division of int64 before it."""
+
+
+@primitive
+def load_words(control: int, gate: int, begin: int, end: int) -> tuple[int, int, int, int]:
+    """The words of a launch, asked for at once: one after the other each would wait for the memory."""
+    return load_word(control), load_word(gate), load_word(begin), load_word(end)
+
+
+@primitive
+def follow() -> None:
+    """Wait for the launches before this one, and let the next one come to the device meanwhile.
+
+    What a launch takes to come is half of a short one. The driver lets the next one come while this one runs, where
+    each waits here before it reads anything (programmatic dependent launch, from compute capability 9.0 on).
+    """
 
 
 @kernel

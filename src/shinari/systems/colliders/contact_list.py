@@ -186,7 +186,7 @@ def carry_over(m, old: Contacts, contacts: Contacts, starts: Offsets):
             old.carried[m] = True
 
 
-@kernel
+@kernel(in_order=True)
 def count_departed(_, old: Contacts, counts: Counts):
     """Room for the contacts that pushed and are not in the new list."""
     needed = counts.kept[0]
@@ -196,7 +196,7 @@ def count_departed(_, old: Contacts, counts: Counts):
     counts.needed[0] = needed
 
 
-@kernel
+@kernel(in_order=True)
 def keep_departed(_, old: Contacts, kept: Contacts, counts: Counts):
     """Keep these contacts for the report of the step."""
     at = counts.kept[0]

@@ -6,7 +6,7 @@ from shinari.collision.broad.grid import Points, SortedPoints
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.model.particles import Particles
-from shinari.systems.fluid.records import ChunkSums, FluidParticles, MemberPlaces, Members, Solve, chunk_of, difference
+from shinari.systems.fluid.records import FluidParticles, MemberPlaces, Members, Solve, difference
 
 ZERO = np.float32(0.0)
 
@@ -74,23 +74,12 @@ def arrange(
 
 
 @kernel(fastmath=STEADY, mixed=True)
-def farthest_of_part(c, fluid: FluidParticles, ordered: SortedPoints, chunk_sums: ChunkSums, solve: Solve):
-    """Square of the longest displacement since the last detection [m^2]."""
-    most = 0.0
-    begin, end = chunk_of(c, solve.count[0])
-    for i in range(begin, end):
-        _, square = difference(fluid.x[i], (ordered.x[i], ordered.y[i], ordered.z[i]))
-        # what is no number counts as far
-        most = np.float64(square) if not square <= most else most
-    chunk_sums.sum[c, 0] = most
-
-
-@kernel(fastmath=STEADY)
-def check_distances(_, chunk_sums: ChunkSums, solve: Solve, allowed: np.float64):
+def check_distance(i, fluid: FluidParticles, ordered: SortedPoints, solve: Solve, allowed: np.float64):
     """Ask for a detection where a particle has gone farther than the square root of `allowed` [m]."""
-    for c in range(solve.chunks[0]):
-        if not chunk_sums.sum[c, 0] <= allowed:
-            solve.stale[0] = 1
+    _, square = difference(fluid.x[i], (ordered.x[i], ordered.y[i], ordered.z[i]))
+    # what is no number counts as far; whichever thread writes, it is the same number
+    if not np.float64(square) <= allowed:
+        solve.stale[0] = 1
 
 
 @kernel

@@ -9,7 +9,6 @@ from shinari.compute import Field, Record, function, real
 from shinari.compute.scan import Offsets
 
 __all__ = [
-    "ChunkSums",
     "FluidParticles",
     "Impulses",
     "Log",
@@ -19,13 +18,9 @@ __all__ = [
     "Offsets",
     "Phases",
     "Solve",
-    "chunk_of",
     "difference",
     "logged",
 ]
-
-# Sums are taken in parts of so many particles, whatever the number of threads.
-CHUNK = 2048
 
 
 class FluidParticles(Record):
@@ -73,7 +68,8 @@ class Solve(Record):
     """One row: where the solver is."""
 
     count = Field(np.int64, doc="active particles")
-    chunks = Field(np.int64, doc="rows of `Parts` that they fill")
+    chunks = Field(np.int64, doc="chunks of them")
+    groups = Field(np.int64, doc="groups of chunks")
     stale = Field(np.int64, doc="whether the neighbours have to be found anew")
     moving = Field(np.int64, doc="whether a substep has begun: predicted positions are known")
     detections = Field(np.int64, doc="how often they were found")
@@ -85,18 +81,6 @@ class Solve(Record):
     response = Field(np.float64, unit="kg m^2", doc="part of p A p by the response of solids")
     beta = Field(np.float64)
     length = Field(np.float64, doc="alpha of the last iteration")
-
-
-class ChunkSums(Record):
-    """Sums over chunks of the particles, a row each."""
-
-    sum = Field(np.float64, 3)
-
-
-@function
-def chunk_of(c, count):
-    """First particle of a chunk, and the end of it."""
-    return c * CHUNK, min((c + 1) * CHUNK, count)
 
 
 @function

@@ -18,7 +18,8 @@ import numpy as np
 
 from shinari.compute import Program, convert, kernel, real
 from shinari.model.particles import Particles
-from shinari.systems.fluid.records import ChunkSums, FluidParticles, Phases, Solve, chunk_of
+from shinari.systems.fluid.records import FluidParticles, Phases, Solve
+from shinari.systems.fluid.sums import SHARE, ChunkSums, Sums, chunk_of
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 # The first step of a solve, as part of that of each row alone: alone, a longer one overshoots what is as short as the
@@ -54,11 +55,11 @@ def step_alone(c, fluid: FluidParticles, phases: Phases, chunk_sums: ChunkSums, 
 
 
 @kernel
-def find_beta(_, chunk_sums: ChunkSums, solve: Solve):
+def find_beta(_, group_sums: ChunkSums, solve: Solve):
     """Add up the sums of `step_alone`: beta, and whether the density is as wanted."""
     size, turned, excess = 0.0, 0.0, 0.0
-    for c in range(solve.chunks[0]):
-        part = chunk_sums.sum[c]
+    for g in range(solve.groups[0]):
+        part = group_sums.sum[g]
         size, turned, excess = size + part[0], turned + part[1], excess + part[2]
     first = solve.first[0] != 0
     solve.beta[0] = 0.0 if first else min(max(turned / solve.size[0], 0.0), 1.0)
@@ -94,17 +95,16 @@ def measure_direction(c, fluid: FluidParticles, phases: Phases, chunk_sums: Chun
         square = u[0] * u[0] + u[1] * u[1] + u[2] * u[2]
         product += np.float64(square / w + phases.scaled_compliance[fluid.phase[i]] * p * p)
         farthest = max(farthest, np.float64(square))
-    chunk_sums.sum[c, 0] = product
-    chunk_sums.sum[c, 1] = farthest
+    chunk_sums.sum[c, 0], chunk_sums.square[c] = product, farthest
 
 
 @kernel
-def find_length(_, chunk_sums: ChunkSums, solve: Solve, most: np.float64):
+def find_length(_, group_sums: ChunkSums, solve: Solve, most: np.float64):
     """How far to go along the direction; no particle goes farther than `most` [m]."""
     slope, product, square = 0.0, solve.response[0], 0.0
-    for c in range(solve.chunks[0]):
-        part = chunk_sums.sum[c]
-        slope, product, square = slope + part[2], product + part[0], max(square, part[1])
+    for g in range(solve.groups[0]):
+        part = group_sums.sum[g]
+        slope, product, square = slope + part[2], product + part[0], max(square, group_sums.square[g])
     # not farther than each row alone would go, so that no multiplier falls below its floor
     longest = FIRST if solve.first[0] != 0 else 1.0
     alpha = min(max(slope / product, 0.0), longest) if product > 0.0 else 0.0
@@ -142,11 +142,11 @@ class Search:
         fluid: FluidParticles,
         phases: Phases,
         solve: Solve,
-        chunk_sums: ChunkSums,
+        sums: Sums,
         least: float,
         spacing: float,
     ) -> None:
-        self._fluid, self._phases, self._solve, self._chunk_sums = fluid, phases, solve, chunk_sums
+        self._fluid, self._phases, self._solve, self._sums = fluid, phases, solve, sums
         self._least, self._farthest = least, FARTHEST * spacing
 
     def record_begin(self, p: Program) -> None:
@@ -155,15 +155,17 @@ class Search:
 
     def record_direction(self, p: Program) -> None:
         """The next direction, in the last column of x."""
-        records, chunk_sums = (self._fluid, self._phases, self._chunk_sums, self._solve), (self._solve.chunks, 0)
-        p.launch(step_alone, *records, self._least, count=chunk_sums, grain=1)
-        p.serial(find_beta, self._chunk_sums, self._solve)
-        p.launch(find_direction, *records, self._least, count=chunk_sums, grain=1)
+        records, chunks = (self._fluid, self._phases, self._sums.chunks, self._solve), (self._solve.chunks, 0)
+        p.launch(step_alone, *records, self._least, count=chunks, grain=SHARE)
+        self._sums.record_add(p)
+        p.serial(find_beta, self._sums.groups, self._solve)
+        p.launch(find_direction, *records, self._least, count=chunks, grain=SHARE)
 
     def record_advance(self, p: Program, particles: Particles) -> None:
         """Go along the direction, whose displacements are known; `Solve.response` is what solids add to p A p."""
         solve = self._solve
-        records = self._fluid, self._phases, self._chunk_sums, solve
-        p.launch(measure_direction, *records, count=(solve.chunks, 0), grain=1)
-        p.serial(find_length, self._chunk_sums, solve, self._farthest)
+        records = self._fluid, self._phases, self._sums.chunks, solve
+        p.launch(measure_direction, *records, count=(solve.chunks, 0), grain=SHARE)
+        self._sums.record_add(p)
+        p.serial(find_length, self._sums.groups, solve, self._farthest)
         p.launch(advance, self._fluid, particles, solve, count=(solve.count, 0))

@@ -15,10 +15,9 @@ from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.fluid.effects import effects_of, forces_of
 from shinari.systems.fluid.gather import (
     arrange,
-    check_distances,
+    check_distance,
     copy_positions,
     count_detection,
-    farthest_of_part,
     place_points,
     publish,
     read_velocities,
@@ -26,18 +25,9 @@ from shinari.systems.fluid.gather import (
 )
 from shinari.systems.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.systems.fluid.pressure import clear_solve, densities, displacements, stiffnesses
-from shinari.systems.fluid.records import (
-    CHUNK,
-    ChunkSums,
-    FluidParticles,
-    MemberPlaces,
-    Members,
-    Neighbours,
-    Offsets,
-    Phases,
-    Solve,
-)
+from shinari.systems.fluid.records import FluidParticles, MemberPlaces, Members, Neighbours, Offsets, Phases, Solve
 from shinari.systems.fluid.search import Search
+from shinari.systems.fluid.sums import Sums
 from shinari.systems.rigid.model import frames_of
 from shinari.systems.surface_contact.system import SurfaceContacts
 
@@ -154,13 +144,13 @@ class Fluid(System):
         self.phases.floor[...] = [-np.inf if m.cohesive else 0.0 for m in fluids.materials]
         self.phases.scaled_compliance[...] = [m.compressibility * unit * moment**2 for m in fluids.materials]
         self.solve: Solve = Solve.zeros(1)
-        self.chunk_sums: ChunkSums = ChunkSums.zeros(count // CHUNK + 1)
+        self.sums = Sums(count, self.solve)
         self.reach = smoothing.support * (1.0 + (MARGIN if settings.substeps > 1 else 0.0))
         self._grid = self._sharing_grid()
         self._lists = NeighbourSearch(self._grid)
         self._lists.set_reach(self.reach)
         self.offsets, self.neighbours = self._lists.offsets, self._lists.neighbours
-        self.search = Search(self.rows, self.phases, self.solve, self.chunk_sums, least, smoothing.spacing)
+        self.search = Search(self.rows, self.phases, self.solve, self.sums, least, smoothing.spacing)
         self.forces = forces_of(fluids, self.h, real)
         self.effects = effects_of(fluids, self.h, real, model.wind is not None)
         self.boundaries: list[Boundary] = []
@@ -218,7 +208,7 @@ class Fluid(System):
         self.solve.moving[0] = len(ends) > 0
         active = np.flatnonzero(self.state.system_arrays[ACTIVE])
         self.members.active[: len(active)] = active
-        self.solve.count[0], self.solve.chunks[0] = len(active), -(-len(active) // CHUNK)
+        self.sums.divide(len(active))
         for boundary in self.boundaries:
             boundary.begin()
         for effect in (*self.forces, *self.effects):
@@ -316,10 +306,8 @@ class Fluid(System):
         if self.settings.substeps == 1:
             return
         p.launch(copy_positions, self.rows, self.particles, count=self.count)
-        records = self.rows, self._grid.ordered, self.chunk_sums, self.solve
-        p.launch(farthest_of_part, *records, count=(self.solve.chunks, 0), grain=1)
         allowed = (0.5 * MARGIN * self.model.smoothing.support) ** 2
-        p.serial(check_distances, self.chunk_sums, self.solve, allowed)
+        p.launch(check_distance, self.rows, self._grid.ordered, self.solve, allowed, count=self.count)
 
     def _record_lists(self, p: Program) -> None:
         """Bring the active particles into the order of the grid and list their neighbours, if that is needed."""

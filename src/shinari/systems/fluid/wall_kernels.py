@@ -189,7 +189,7 @@ def begin_lists(_, walls: WallSolids, lists: WallLists, solve: Solve, marks: Off
         walls.found_pose[k] = walls.pose[k]
 
 
-@kernel
+@kernel(in_order=True)
 def place_planes(_, items: Items, lists: WallLists):
     """Where the planes of each item begin."""
     total = 0

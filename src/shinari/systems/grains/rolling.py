@@ -23,7 +23,6 @@ from shinari.model.spins import GIVES, Spins, bounded
 from shinari.systems.grains.rows import RAISED, SILENT, SLOP, chosen, give_lane, set_signs, store_lane, take_lanes
 from shinari.systems.particle_contact.pair_rows import contact_plane, upright
 from shinari.systems.particle_contact.records import (
-    CHUNK,
     Control,
     RowBalls,
     Rows,
@@ -56,23 +55,21 @@ class WarmRolls(Record):
 
 
 @kernel(fastmath=STEADY)
-def gather_spins(c, turning: TurningBalls, balls: SortedBalls, spins: Spins, control: Control, h: real):
-    """Bring the spins of particles to a chunk of balls."""
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
-        i = np.int64(balls.particle[b])
-        radius = spins.radius[i]
-        u = scale(spins.rate[i], h * radius)
-        turning.at[b] = u[0], u[1], u[2], GIVES if spins.turns[i] else ZERO * h
-        turning.inverse_radius[b] = ONE / radius
+def gather_spins(b, turning: TurningBalls, balls: SortedBalls, spins: Spins, h: real):
+    """Bring the spin of a particle to its ball."""
+    i = np.int64(balls.particle[b])
+    radius = spins.radius[i]
+    u = scale(spins.rate[i], h * radius)
+    turning.at[b] = u[0], u[1], u[2], GIVES if spins.turns[i] else ZERO * h
+    turning.inverse_radius[b] = ONE / radius
 
 
 @kernel(fastmath=STEADY)
-def scatter_spins(c, turning: TurningBalls, balls: SortedBalls, spins: Spins, control: Control, rate: real):
-    """Bring the spins of a chunk of balls back to particles; `rate` is 1 / h [1/s]."""
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
-        i, u = np.int64(balls.particle[b]), turning.at[b]
-        if u[3] > ZERO:
-            spins.rate[i] = scale((u[0], u[1], u[2]), rate * turning.inverse_radius[b])
+def scatter_spins(b, turning: TurningBalls, balls: SortedBalls, spins: Spins, rate: real):
+    """Bring the spin of a ball back to its particle; `rate` is 1 / h [1/s]."""
+    i, u = np.int64(balls.particle[b]), turning.at[b]
+    if u[3] > ZERO:
+        spins.rate[i] = scale((u[0], u[1], u[2]), rate * turning.inverse_radius[b])
 
 
 @kernel(fastmath=STEADY)

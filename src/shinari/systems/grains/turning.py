@@ -72,13 +72,13 @@ class TurningPairs(GrainPairs):
 
     def _record_gather(self, p: Program) -> None:
         super()._record_gather(p)
-        records = self._turning, self.detection.balls, self._spins, self.control
-        p.launch(gather_spins, *records, self._settings.substep, count=len(self._chunks), grain=2)
+        records, balls = (self._turning, self.detection.balls, self._spins), (self.control.balls, 0)
+        p.launch(gather_spins, *records, self._settings.substep, count=balls, grain=2 * SHARE)
 
     def _record_scatter(self, p: Program) -> None:
         super()._record_scatter(p)
-        records = self._turning, self.detection.balls, self._spins, self.control
-        p.launch(scatter_spins, *records, 1.0 / self._settings.substep, count=len(self._chunks), grain=2)
+        records, balls = (self._turning, self.detection.balls, self._spins), (self.control.balls, 0)
+        p.launch(scatter_spins, *records, 1.0 / self._settings.substep, count=balls, grain=2 * SHARE)
 
     def _record_start(self, p: Program, escape: float) -> None:
         found = self.detection

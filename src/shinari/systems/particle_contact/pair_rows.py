@@ -29,8 +29,6 @@ from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.particle_contact.records import (
-    CHUNK,
-    Chunks,
     Control,
     Members,
     Objects,
@@ -240,50 +238,43 @@ def rounded(value, like):
 
 
 @kernel(fastmath=STEADY)
-def gather(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks, h: real, spare: real):
-    """Bring particles to a chunk of balls, and whether one has left its margin."""
-    drift, gone = rounded(control.moved[0], h), False
+def gather(b, balls: SortedBalls, particles: Particles, control: Control, h: real, spare: real):
+    """Bring a particle to its ball, and note if it has left its margin; whichever thread notes it, it is the same."""
+    i, drift = balls.particle[b], rounded(control.moved[0], h)
     common = sub(drift, rounded(control.gathered_at[0], h))
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
-        i = balls.particle[b]
-        x, p, v, was = particles.x[i], particles.predicted[i], particles.v[i], balls.at[b]
-        balls.path[b] += norm(sub((x[0] - was[0], x[1] - was[1], x[2] - was[2]), common))
-        moved = x[0] - p[0] + h * v[0], x[1] - p[1] + h * v[1], x[2] - p[2] + h * v[2]
-        balls.at[b] = x[0], x[1], x[2], x[3] * balls.factor[b], moved[0], moved[1], moved[2], ZERO
-        balls.displacement[b] = moved
-        gone = gone or strays(x, b, balls, drift, spare)
-    chunks.flag[c] = gone
+    x, p, v, was = particles.x[i], particles.predicted[i], particles.v[i], balls.at[b]
+    balls.path[b] += norm(sub((x[0] - was[0], x[1] - was[1], x[2] - was[2]), common))
+    moved = x[0] - p[0] + h * v[0], x[1] - p[1] + h * v[1], x[2] - p[2] + h * v[2]
+    balls.at[b] = x[0], x[1], x[2], x[3] * balls.factor[b], moved[0], moved[1], moved[2], ZERO
+    balls.displacement[b] = moved
+    if strays(x, b, balls, drift, spare):
+        control.strayed[0] = 1
 
 
 @kernel(fastmath=STEADY)
-def scatter(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks, rate: real, spare: real):
-    """Bring what the rows changed from a chunk of balls to the particles, and whether one has left its margin.
+def scatter(b, balls: SortedBalls, particles: Particles, control: Control, rate: real, spare: real):
+    """Bring what the rows changed from a ball to its particle, and note if it has left its margin.
 
     The prediction moves with the position, and the velocity takes what of it brings velocity: so it keeps digits that
     a position has no room for. `rate` is 1 / h [1/s].
     """
-    drift, gone = rounded(control.moved[0], rate), False
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
-        i = balls.particle[b]
-        x, now, start = particles.x[i], balls.at[b], balls.displacement[b]
-        by = now[0] - x[0], now[1] - x[1], now[2] - x[2]
-        change = now[4] - start[0], now[5] - start[1], now[6] - start[2]
-        far = strays(now, b, balls, drift, spare)
-        gone = gone or far
-        changed = by[0] != ZERO or by[1] != ZERO or by[2] != ZERO
-        changed = changed or change[0] != ZERO or change[1] != ZERO or change[2] != ZERO
-        if x[3] > ZERO and changed:
-            particles.x[i] = now[0], now[1], now[2], x[3]
-            particles.predicted[i] = add(particles.predicted[i], by)
-            particles.v[i] = add(particles.v[i], scale(change, rate))
-    chunks.flag[c] = gone
+    i = balls.particle[b]
+    x, now, start = particles.x[i], balls.at[b], balls.displacement[b]
+    by = now[0] - x[0], now[1] - x[1], now[2] - x[2]
+    change = now[4] - start[0], now[5] - start[1], now[6] - start[2]
+    if strays(now, b, balls, rounded(control.moved[0], rate), spare):
+        control.strayed[0] = 1
+    changed = by[0] != ZERO or by[1] != ZERO or by[2] != ZERO
+    changed = changed or change[0] != ZERO or change[1] != ZERO or change[2] != ZERO
+    if x[3] > ZERO and changed:
+        particles.x[i] = now[0], now[1], now[2], x[3]
+        particles.predicted[i] = add(particles.predicted[i], by)
+        particles.v[i] = add(particles.v[i], scale(change, rate))
 
 
 @kernel(fastmath=STEADY)
-def find_strayed(c, balls: SortedBalls, particles: Particles, control: Control, chunks: Chunks):
-    """Whether a ball of a chunk has left its margin as a substep begins."""
-    gone = False
-    for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
-        x = particles.x[balls.particle[b]]
-        gone = gone or strays(x, b, balls, rounded(control.drift[0], x[0]), ZERO * x[0])
-    chunks.flag[c] = gone
+def find_strayed(b, balls: SortedBalls, particles: Particles, control: Control):
+    """Note if a ball has left its margin as a substep begins."""
+    x = particles.x[balls.particle[b]]
+    if strays(x, b, balls, rounded(control.drift[0], x[0]), ZERO * x[0]):
+        control.strayed[0] = 1

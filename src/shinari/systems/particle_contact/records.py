@@ -142,6 +142,7 @@ class Control(Record):
     search = Field(np.int64, doc="whether rows have to be found")
     renew = Field(np.int64, doc="whether the rows of the last substep go on")
     resume = Field(np.int64, doc="whether rows that are found go on with what they pushed in this substep")
+    strayed = Field(np.int64, doc="whether a ball has left its margin since this was last asked")
     done = Field(np.int64, doc="whether no ball has left its margin in this sweep")
     detections = Field(np.int64, doc="in this step")
     balls = Field(np.int64, doc="balls of the last detection: all, or none when the state is not finite")

@@ -36,7 +36,7 @@ ROUNDS = 16
 @kernel
 def begin_substep(_, control: Control, clock: Clock, substeps: np.int64):
     """How many substeps are left."""
-    control.left[0] = substeps - clock.substep[0]
+    control.left[0], control.strayed[0] = substeps - clock.substep[0], 0
     control.first[0], control.last[0] = clock.substep[0] == 0, control.left[0] == 1
 
 
@@ -86,12 +86,10 @@ def keep_velocity(m, members: Members, particles: Particles):
 
 
 @kernel
-def check_margins(_, control: Control, chunks: Chunks, every: np.int64):
+def check_margins(_, control: Control, every: np.int64):
     """Whether rows have to be found as a substep begins: none, or they hold no longer, or a ball left its margin."""
-    search = control.found[0] == 0 or every != 0 or control.fast[0] != 0
-    for c in range(len(chunks)):
-        search = search or chunks.flag[c] != 0
-    control.search[0], control.renew[0] = search, not search
+    search = control.found[0] == 0 or every != 0 or control.fast[0] != 0 or control.strayed[0] != 0
+    control.search[0], control.renew[0], control.strayed[0] = search, not search, 0
 
 
 @kernel
@@ -122,21 +120,15 @@ def restart_drift(_, control: Control, h: np.float64):
 
 
 @kernel
-def conclude_gather(_, control: Control, chunks: Chunks):
+def conclude_gather(_, control: Control):
     """Whether a ball has left its margin before the sweep."""
-    gone = False
-    for c in range(len(chunks)):
-        gone = gone or chunks.flag[c] != 0
-    control.search[0], control.gathered_at[0] = gone, control.moved[0]
+    control.search[0], control.gathered_at[0], control.strayed[0] = control.strayed[0], control.moved[0], 0
 
 
 @kernel
-def conclude_scatter(_, control: Control, chunks: Chunks):
+def conclude_scatter(_, control: Control):
     """Whether no ball has left its margin in the sweep; what overlapped comes out in the first sweep only."""
-    gone = False
-    for c in range(len(chunks)):
-        gone = gone or chunks.flag[c] != 0
-    control.done[0] = control.rows[0] == 0 or not gone
+    control.done[0], control.strayed[0] = control.rows[0] == 0 or control.strayed[0] == 0, 0
     control.escape[0] = 0.0
 
 
@@ -227,9 +219,9 @@ class Pairs(System):
         with p.when((control.active, 0)):
             self._record_mean(p)
             balls = self.detection.balls
-            p.launch(find_strayed, balls, self._particles, control, self._chunks, count=len(self._chunks), grain=4)
+            p.launch(find_strayed, balls, self._particles, control, count=(control.balls, 0), grain=4 * CHUNK)
             every = settings.contact_detection == "substep"
-            p.serial(check_margins, control, self._chunks, int(every))
+            p.serial(check_margins, control, int(every))
             with p.when((control.search, 0)):
                 self._record_find(p, resume=False)
                 p.serial(rest_drift, control)
@@ -294,25 +286,28 @@ class Pairs(System):
             with p.when((control.rows, 0)):
                 self._record_sweep(p)
                 self._record_scatter(p)
-            p.serial(conclude_scatter, control, self._chunks)
+            p.serial(conclude_scatter, control)
 
     def _record_gather(self, p: Program) -> None:
         """Bring the particles to the balls, of rows found anew where one has left its margin."""
         control, h = self.control, self._settings.substep
-        records = self.detection.balls, self._particles, control, self._chunks
+        records, balls = (self.detection.balls, self._particles, control), (control.balls, 0)
         p.serial(move_drift, control, h)
-        p.launch(gather, *records, h, self._spare, count=len(self._chunks), grain=2)
-        p.serial(conclude_gather, control, self._chunks)
+        p.launch(gather, *records, h, self._spare, count=balls, grain=2 * CHUNK)
+        p.serial(conclude_gather, control)
         with p.when((control.search, 0)):
             self._record_find(p, resume=True)
             # the next substep begins here
             p.serial(restart_drift, control, h)
-            p.launch(gather, *records, h, self._spare, count=len(self._chunks), grain=2)
+            p.launch(gather, *records, h, self._spare, count=balls, grain=2 * CHUNK)
+            # what is found looks ahead: only the sweep drives a ball out of its margin now
+            p.copy(0, (control.strayed, 0))
 
     def _record_scatter(self, p: Program) -> None:
         """Bring what the rows changed back to the particles."""
-        p.launch(scatter, self.detection.balls, self._particles, self.control, self._chunks,
-                 1.0 / self._settings.substep, self._spare, count=len(self._chunks), grain=2)  # fmt: skip
+        records = self.detection.balls, self._particles, self.control
+        p.launch(scatter, *records, 1.0 / self._settings.substep, self._spare, count=(self.control.balls, 0),
+                 grain=2 * CHUNK)  # fmt: skip
 
     def _record_sweep(self, p: Program) -> None:
         found = self.detection

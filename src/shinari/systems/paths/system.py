@@ -32,7 +32,7 @@ from shinari.systems.rigid.model import bodies_of, frames_of
 ROUNDS, ZONES = 6, 60
 # Times that the pairs are found when something has moved.
 SEARCHES = 6
-CHUNK = 2048
+CHUNK = 128
 
 
 class PathCertificates(System):
@@ -129,7 +129,7 @@ class PathCertificates(System):
     def _record_turns(self, p: Program) -> None:
         c, particles = self.certificate, self._particles
         state, moving = c.state, (particles, self._origins, c.begins, c.frames, c.poses)
-        p.launch(measure_block, particles, c.begins, self._lengths, count=len(self._lengths), grain=2)
+        p.launch(measure_block, particles, c.begins, self._lengths, count=len(self._lengths), grain=32)
         p.serial(begin_turns, self._lengths, state)
         for each in self._certifiers:
             each.record_pairs(p)

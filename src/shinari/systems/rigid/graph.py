@@ -84,7 +84,7 @@ def count_edges(_, elements: Elements, counts: Counts, flags: Flags):
     counts.edges_needed[0] = counts.edges[0] + missing
 
 
-@kernel
+@kernel(in_order=True)
 def gather_edges(_, elements: Elements, edges: Edges, counts: Counts, flags: Flags):
     """Write the edges of the new graph."""
     at = counts.edges[0]
@@ -99,7 +99,7 @@ def gather_edges(_, elements: Elements, edges: Edges, counts: Counts, flags: Fla
 # ---- components ----
 
 
-@kernel
+@kernel(in_order=True)
 def find_roots(_, edges: Edges, frames: Frames, solver_frames: SolverFrames, counts: Counts):
     """Least frame of the component of each frame; -1 where it cannot move or no edge ends in it."""
     for i in range(len(solver_frames)):
@@ -159,7 +159,7 @@ def clear_word(w, neighbours: Neighbours):
     neighbours.word[w] = 0
 
 
-@kernel
+@kernel(in_order=True)
 def set_neighbours(
     _, edges: Edges, solver_frames: SolverFrames, nodes: Nodes, components: Components, neighbours: Neighbours,
     counts: Counts
@@ -224,7 +224,7 @@ def node_of_least_degree(levels, width, degree, first, n):
     return best
 
 
-@kernel
+@kernel(in_order=True)
 def check_order(
     c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags,
     speeds: RestSpeeds
@@ -397,7 +397,7 @@ def assign_element(
         elements.displacement[e] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
-@kernel
+@kernel(in_order=True)
 def sort_elements(_, elements: Elements, components: Components, counts: Counts):
     """Elements by component, in their order."""
     count, parts = counts.elements[0], counts.components[0]

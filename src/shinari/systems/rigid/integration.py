@@ -370,7 +370,7 @@ def derive_velocities(i, frames: Frames, solver_frames: SolverFrames, h: np.floa
         frames.v[i], frames.w[i] = scale(v, decay), scale(w, decay)
 
 
-@kernel(fastmath=STEADY)
+@kernel(fastmath=STEADY, in_order=True)
 def compare_impulses(_, frames: Frames, external: ExternalImpulses, flags: Flags):
     """Decide whether external impulses have changed since the last solution."""
     total = 0.0

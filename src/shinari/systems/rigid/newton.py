@@ -74,7 +74,7 @@ MOST_STEPS, TRIES, STIRRED_TRIES = 30, 15, 8
 ROUNDING = 2.0**-50
 
 
-@kernel
+@kernel(in_order=True)
 def mark_figure(c, components: Components, elements: Elements, members: TreeMembers, first_point: np.int64):
     """Decide whether a component has contact points, and all its joints are in trees, which hold in sweeps as well."""
     trees, touches = True, False
@@ -113,7 +113,7 @@ def extent_of(c, components, nodes, frames):
     return most
 
 
-@kernel
+@kernel(in_order=True)
 def choose_solver(
     c, components: Components, nodes: Nodes, elements: Elements, frames: Frames, solver_frames: SolverFrames,
     flags: Flags, speeds: RestSpeeds, first_point: np.int64, simple: float, light: float, small: float

@@ -39,7 +39,7 @@ class DirectPairs(Record):
     pair = Field(np.int32)
 
 
-@kernel
+@kernel(in_order=True)
 def list_direct_pairs(_, pairs: Pairs, direct: DirectPairs, detection: Detection, counts: Counts):
     """List the pairs with points that are solved directly."""
     n = 0

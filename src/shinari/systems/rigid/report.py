@@ -35,7 +35,7 @@ def compare_points(_, points: Points, log: Log, counts: Counts, detection: Detec
     counts.log_needed[0] = counts.logged[0] + (count if other else 0)
 
 
-@kernel
+@kernel(in_order=True)
 def start_run(_, log: Log, counts: Counts, flags: Flags):
     """Begin a run; the last one keeps only points with an impulse."""
     flags.logging[0] = 1

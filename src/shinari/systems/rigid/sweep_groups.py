@@ -96,7 +96,7 @@ def take_colour(node, colour, nodes, trees, bodies):
         nodes.colours[node] |= 1 << colour
 
 
-@kernel
+@kernel(in_order=True)
 def list_groups(
     _,
     components: Components,
@@ -201,7 +201,7 @@ def place_group(g, groups, offsets):
     offsets.start[groups.sort[g]] = at + 1
 
 
-@kernel
+@kernel(in_order=True)
 def sort_groups(_, groups: Groups, trees: Trees, offsets: Offsets, counts: Counts, most: np.int64):
     """Sort the groups, those of each tree together, and count their batches and rows."""
     sorts = (most + 1) * SORTS
@@ -239,7 +239,7 @@ def kind_of(sort):
     return sort - sort % SORTS + min(sort % SORTS, SIDE_BY_SIDE)
 
 
-@kernel
+@kernel(in_order=True)
 def fill_batches(
     _, groups: Groups, batches: Batches, tasks: Tasks, task_starts: Offsets, starts: Offsets, counts: Counts,
     most: np.int64

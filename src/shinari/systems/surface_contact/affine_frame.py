@@ -20,7 +20,7 @@ from shinari.maths.vec3 import add, dot, norm, scale, sub
 from shinari.systems.surface_contact.records import DetectionState, GradientSums, Members, Paths
 
 # Particles in a block of sums.
-CHUNK = 2048
+CHUNK = 128
 # How much longer a vector may be in the frame than outside of it.
 STRETCH = np.float32(1.06)
 # A frame that would stretch too much within so many substeps is not deformed at all.

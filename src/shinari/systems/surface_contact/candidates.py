@@ -219,7 +219,7 @@ def renew_box(
         detection.every[0] = 1
 
 
-@kernel(fastmath=STEADY)
+@kernel(fastmath=STEADY, in_order=True)
 def set_object_box(t, paths: Paths, contact_particles: ContactParticles, objects: Objects, detection: DetectionState):
     """Box around the particles of an object and their radii; empty where it does not take part now."""
     x0, y0, z0, x1, y1, z1, reach = INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY, ZERO

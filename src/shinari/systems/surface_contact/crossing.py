@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from shinari.systems.surface_contact.system import SurfaceContacts
 
 # Particles in a block of sums.
-CHUNK = 2048
+CHUNK = 128
 # A path is safe when the pair keeps this part of its gap all along, or nearly its distance where that is less already.
 KEPT, NEARLY = np.float32(0.2), np.float32(0.9)
 # An impact is pushed apart to this part of the gap, or to the distance at the start where that is less.
@@ -72,7 +72,7 @@ class SurfacePaths:
         contacts, c, state = self._contacts, self._certificate, self._crossing_state
         (particles, paths, frames), detection = contacts.moving, contacts.detection.detection
         rows, table = contacts.rows.rows, contacts.rows.table
-        p.launch(sum_moves, self._members, detection, particles, paths, self._sums, count=len(self._sums), grain=2)
+        p.launch(sum_moves, self._members, detection, particles, paths, self._sums, count=len(self._sums), grain=32)
         p.serial(find_mean_move, self._sums, detection, state)
         records = self._members, particles, paths, state
         p.launch(measure_length, *records, count=(detection.members, 0), grain=2048)

@@ -83,7 +83,7 @@ class SurfaceDetection:
             self._finder,
         )
         count, parts, blocks = (detection.members, 0), (detection, self._table.table), len(self._sums)
-        p.launch(sum_paths, members, detection, paths, self._sums, count=blocks, grain=1)
+        p.launch(sum_paths, members, detection, paths, self._sums, count=blocks, grain=16)
         p.serial(begin_detection, self._sums, *parts, self._edge_length, self._h)
         p.launch(check_box, members, paths, detection, self._flags, count=count, grain=2048)
         self._scan.record(p, count)
@@ -97,7 +97,7 @@ class SurfaceDetection:
                 p.serial(count_renewal, detection)
         with p.when((detection.every, 0)):
             sums, lengths = self._gradient_sums, (self._edge_length, self._h)
-            p.launch(sum_gradient, members, detection, paths, sums, count=blocks, grain=1)
+            p.launch(sum_gradient, members, detection, paths, sums, count=blocks, grain=16)
             p.serial(begin_frame, sums, detection, *lengths, self._each_substep)
             finder.record_find(p, detection, members)
             table.record_exchange(p, paths, detection)

@@ -106,7 +106,7 @@ def list_retired(r, flags: Offsets, retired: Places):
         retired.row[flags.start[r]] = r
 
 
-@kernel
+@kernel(in_order=True)
 def count_active(_, counts: RowCounts, retired: Places, rows: Rows):
     """Room for the retired rows that have pushed."""
     room = counts.kept[0]
@@ -116,7 +116,7 @@ def count_active(_, counts: RowCounts, retired: Places, rows: Rows):
     counts.room[0] = room
 
 
-@kernel
+@kernel(in_order=True)
 def keep_active(_, counts: RowCounts, retired: Places, rows: Rows, kept: Rows):
     """Keep for the report of the step what the retired rows have pushed."""
     at = counts.kept[0]

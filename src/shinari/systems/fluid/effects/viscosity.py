@@ -29,8 +29,9 @@ import numpy as np
 from shinari.compute import Field, Kernel, Program, Record, convert, function, kernel, real
 from shinari.compute.once import once
 from shinari.systems.fluid.effects.base import Coefficients, Effect, coefficients
-from shinari.systems.fluid.records import ChunkSums, FluidParticles, Neighbours, Offsets, Solve, chunk_of, difference
+from shinari.systems.fluid.records import FluidParticles, Neighbours, Offsets, Solve, difference
 from shinari.systems.fluid.smoothing import weight
+from shinari.systems.fluid.sums import SHARE, ChunkSums, chunk_of
 
 if TYPE_CHECKING:
     from shinari.systems.fluid.model import FluidModel
@@ -157,18 +158,18 @@ def begin_part(c, fluid: FluidParticles, packed: Packed, residuals: Residuals, c
 
 
 @function
-def total_of(parts, count):
-    """Sum over the parts."""
+def total_of(group_sums, solve):
+    """Sum over the groups."""
     total = 0.0
-    for c in range(count):
-        total += parts.sum[c, 0]
+    for g in range(solve.groups[0]):
+        total += group_sums.sum[g, 0]
     return total
 
 
 @kernel
-def begin_gradients(_, chunk_sums: ChunkSums, solve: Solve, gradients: Gradients):
+def begin_gradients(_, group_sums: ChunkSums, solve: Solve, gradients: Gradients):
     """How large a residual may stay."""
-    square = total_of(chunk_sums, solve.chunks[0])
+    square = total_of(group_sums, solve)
     gradients.square[0], gradients.enough[0], gradients.iterations[0] = square, ACCURACY * ACCURACY * square, 0
     gradients.active[0] = 1 if square > gradients.enough[0] else 0
 
@@ -187,9 +188,9 @@ def multiply_part(c, fluid: FluidParticles, packed: Packed, residuals: Residuals
 
 
 @kernel
-def find_step(_, chunk_sums: ChunkSums, solve: Solve, gradients: Gradients):
+def find_step(_, group_sums: ChunkSums, solve: Solve, gradients: Gradients):
     """How far to go along the direction."""
-    gradients.step[0] = gradients.square[0] / total_of(chunk_sums, solve.chunks[0])
+    gradients.step[0] = gradients.square[0] / total_of(group_sums, solve)
     gradients.iterations[0] += 1
 
 
@@ -217,9 +218,9 @@ def advance_part(
 
 
 @kernel
-def find_ratio(_, chunk_sums: ChunkSums, solve: Solve, gradients: Gradients):
+def find_ratio(_, group_sums: ChunkSums, solve: Solve, gradients: Gradients):
     """Whether the residual is small enough, and how much of the direction stays."""
-    square = total_of(chunk_sums, solve.chunks[0])
+    square = total_of(group_sums, solve)
     gradients.ratio[0] = square / gradients.square[0]
     gradients.square[0] = square
     gradients.done[0] = 0 if square > gradients.enough[0] else 1
@@ -305,14 +306,17 @@ class Viscosity(Effect):
 
     def _record_gradients(self, p: Program, fluid: "Fluid") -> None:
         """Conjugate gradients for (1 + h M^-1 K) v' = v in the inner product of the masses, from v' = v."""
-        solve, gradients, count = fluid.solve, self._gradients, (fluid.solve.chunks, 0)
-        records = fluid.rows, self._packed, self._residuals, fluid.chunk_sums, solve
-        p.launch(begin_part, *records, count=count, grain=1)
-        p.serial(begin_gradients, fluid.chunk_sums, solve, gradients)
+        solve, gradients, count, sums = fluid.solve, self._gradients, (fluid.solve.chunks, 0), fluid.sums
+        records = fluid.rows, self._packed, self._residuals, sums.chunks, solve
+        p.launch(begin_part, *records, count=count, grain=SHARE)
+        sums.record_add(p)
+        p.serial(begin_gradients, sums.groups, solve, gradients)
         with p.when((gradients.active, 0)), p.repeat(MOST_ITERATIONS, until=(gradients.done, 0)):
             self._record_product(p, fluid)
-            p.launch(multiply_part, *records, count=count, grain=1)
-            p.serial(find_step, fluid.chunk_sums, solve, gradients)
-            p.launch(advance_part, *records, gradients, count=count, grain=1)
-            p.serial(find_ratio, fluid.chunk_sums, solve, gradients)
+            p.launch(multiply_part, *records, count=count, grain=SHARE)
+            sums.record_add(p)
+            p.serial(find_step, sums.groups, solve, gradients)
+            p.launch(advance_part, *records, gradients, count=count, grain=SHARE)
+            sums.record_add(p)
+            p.serial(find_ratio, sums.groups, solve, gradients)
             p.launch(turn_direction, self._packed, self._residuals, gradients, count=fluid.count)

@@ -86,7 +86,7 @@ def number_kept(_, pairs: Pairs, detection: Detection, old: OldPairs, free: Free
     detection.kept[0] = n
 
 
-@kernel
+@kernel(in_order=True)
 def count_places(_, pairs: Pairs, detection: Detection, most: int):
     """Count the rows of all places with those of pairs whose points are sought for the first time, `most` for each."""
     wanted = 0
@@ -95,7 +95,7 @@ def count_places(_, pairs: Pairs, detection: Detection, most: int):
     detection.places_needed[0] = detection.places[0] + most * max(wanted - detection.free_places[0], 0)
 
 
-@kernel
+@kernel(in_order=True)
 def give_places(_, pairs: Pairs, free: FreePlaces, detection: Detection, most: int):
     """Give places to pairs whose points are sought; those of pairs without points are free."""
     for p in range(detection.pairs[0]):

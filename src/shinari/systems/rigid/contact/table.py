@@ -217,7 +217,7 @@ def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
     return sorted({int(kind_of_pair(*pair)) for pair in itertools.product(bodies, set(shapes))})
 
 
-@kernel
+@kernel(in_order=True)
 def number_points(_, pairs: Pairs, detection: Detection):
     """Find the first row of each pair in the table, if the table is rebuilt."""
     total = 0
