@@ -8,7 +8,7 @@ import pytest
 from small_scenes import precisions
 
 import shinari as sn
-from shinari.shapes.kernels.dispatch import distance_and_normal
+from shinari.collision.narrow.fields import body_fields, distances
 from shinari.shapes.kernels.encode import encode_shapes, signed_distance
 from shinari.systems.colliders.elements import deepest, nearest_weights
 from shinari.systems.colliders.system import ColliderContacts
@@ -20,6 +20,7 @@ SHAPES = {
     "cylinder": sn.Cylinder(0.1, 0.3),
     "cone": sn.Cone(0.15, 0.3),
     "needle": sn.Capsule(0.002, 0.5),
+    "hull": sn.ConvexHull(np.random.default_rng(5).uniform(-0.2, 0.2, (16, 3))),
 }
 
 
@@ -64,13 +65,15 @@ def triangles_near(shape: sn.Shape, rng: np.random.Generator) -> Iterator[tuple[
 def test_the_deepest_point_is_the_deepest_of_many_samples(name):
     """Random triangles of 2 to 6 cm within a few millimetres of the surface, against 861 samples of each."""
     shape = SHAPES[name]
-    kinds, numbers, fields = encode_shapes([shape], np.float64)
+    solid = shape.mesh if isinstance(shape, sn.ConvexHull) else shape
+    kinds, numbers, tables = encode_shapes([solid], np.float64)
+    distance, fields = distances(len(tables) > 0), body_fields(tables)
     errors = []
     third = (1 / 3, 1 / 3, 1 / 3)
     for triangle, least in itertools.islice(triangles_near(shape, np.random.default_rng(3)), 300):
         corners = tuple(tuple(p) for p in triangle.tolist())
         _, _, low, found, _ = deepest(
-            distance_and_normal, kinds[0], tuple(numbers[0]), fields, third, 0.0005, 1.0, True, corners, corners
+            distance, kinds[0], tuple(numbers[0]), np.inf, fields, third, 0.0005, 1.0, True, corners, corners
         )
         assert low <= least - 0.0005 + 1e-9
         errors.append(signed_distance(shape, [np.array(found) @ triangle])[0] - least)

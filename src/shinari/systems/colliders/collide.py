@@ -61,16 +61,23 @@ def previous_position(x, predicted, velocities, h, i):
 
 
 @steady
-def contact_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal_b):
+def convex_reach(kind, like):
+    """Distance up to which a solid that is no mesh lies behind each plane that touches it; -1: it is not convex."""
+    zero = ZERO * like
+    return zero + np.float32(np.inf) if kind <= LAST_CONVEX else zero - ONE
+
+
+@steady
+def contact_plane(distance_and_normal, kind, s, reach, fields, a, b, radius, gap_b, normal_b):
     """Normal of the contact, depth of b below its plane (negative above it) and depth of a in the solid, at least 0.
 
-    `gap_b` and `normal_b` are the distance of the particle's surface and the normal at b.
+    `gap_b` and `normal_b` are the distance of the particle's surface and the normal at b; up to a distance `reach` from
+    it all of the solid is behind each plane that touches it; -1 where it is not convex.
     """
     displacement = sub(b, a)
     length = norm(displacement)
     # march along the way, each time to the plane that touches the solid where it is nearest: a convex solid lies behind
     # it; one that is not convex is no nearer than its distance. What starts inside has entered where it is
-    convex = kind <= LAST_CONVEX
     trace = kind > LAST_UNBOUNDED
     t = length - length
     gap_a, gap, n, hit = gap_b, gap_b, normal_b, b
@@ -83,7 +90,7 @@ def contact_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, nor
             break
         closing = -dot(n, displacement)
         ahead = gap * length / closing if closing > ZERO else length
-        t = t + (ahead if convex else gap)
+        t = t + (ahead if value <= reach else gap)
         if t >= length:
             break
     # the same distance, compiled at two places, may differ by a rounding that would look like a push
@@ -154,7 +161,8 @@ def respond(
     displacement = sub(b, a)
     if gap_b >= norm(displacement):
         return False, zero, zero, zero, old_normal_correction, old_friction_correction, gap_b
-    n, depth, before = contact_plane(distance_and_normal, kind, s, fields, a, b, radius, gap_b, normal)
+    behind = convex_reach(kind, radius)
+    n, depth, before = contact_plane(distance_and_normal, kind, s, behind, fields, a, b, radius, gap_b, normal)
     if depth <= ZERO and old_normal_correction <= ZERO:
         return False, zero, zero, zero, old_normal_correction, old_friction_correction, gap_b
     correction, silent, normal_correction, friction_correction = contact_change(

@@ -46,10 +46,15 @@ def are_above(gaps):
 
 
 @steady
+def stays_above(plane, ends, begins, radii):
+    """Whether an element is above a plane all along its path."""
+    return are_above(planar_gaps(plane, ends, radii)) and are_above(planar_gaps(plane, begins, radii))
+
+
+@steady
 def is_apart(contacts, m, plane, ends, begins, radii):
     """Whether an element is above a plane all along its path; friction goes on where its contact has pushed before."""
-    free = contacts.normal_correction[m] <= ZERO
-    return free and are_above(planar_gaps(plane, ends, radii)) and are_above(planar_gaps(plane, begins, radii))
+    return contacts.normal_correction[m] <= ZERO and stays_above(plane, ends, begins, radii)
 
 
 @steady

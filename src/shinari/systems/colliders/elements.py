@@ -28,9 +28,9 @@ from shinari.scene.contents import Contents
 from shinari.shapes.kernels.all_distances import is_mesh
 from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
-from shinari.shapes.registry import LAST_CONVEX
 from shinari.systems.colliders.collide import (
     apply_correction,
+    convex_reach,
     place,
     previous_position,
     record,
@@ -144,7 +144,7 @@ def step_to(kind, s, q, gap, n, size, a, b, c):
 
 
 @steady
-def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins):
+def deepest(distance_and_normal, kind, s, reach, fields, start, radius, largest_displacement, back, ends, begins):
     """Weights of the point that a solid meets first.
 
     Looks at the triangle at the end of the substep; where its way is longer than the distance at which it ends, it may
@@ -154,6 +154,7 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
         distance_and_normal: The function of the shapes.
         kind: Kind of the solid.
         s: Its numbers.
+        reach: Distance up to which all of it is behind each plane that touches it [m]; -1: it is not convex.
         fields: Distance fields of meshes.
         start: Weights to start from.
         radius: Least distance that the triangle keeps [m].
@@ -174,12 +175,13 @@ def deepest(distance_and_normal, kind, s, fields, start, radius, largest_displac
     close = CLOSE * (radius + CLOSE * size)
     stretch, plane = size, (nothing, nothing, nothing)
     touches, looks, fresh, late, misses, cutting = True, 0, True, False, 0, False
-    support, convex = unknown_plane(nothing), kind <= LAST_CONVEX
+    support, convex = unknown_plane(nothing), reach >= nothing
     planes, count = scratch((PLANES, 3), nothing), 0
     while looks < LOOKS:
         looks += 1
         x = blend(trial, a, b, c)
         value, n = distance_and_normal(kind, x, s, fields)
+        convex &= value <= reach
         # a convex solid lies behind the plane that touches it: no point of the triangle is deeper than this
         touching = tangent(value, n, x, a, b, c)
         bound = min(touching[0], min(touching[1], touching[2]))
@@ -269,6 +271,7 @@ def project_elements() -> Kernel:
                     distance_and_normal,
                     kind,
                     s,
+                    convex_reach(kind, h),
                     (),
                     contacts.weights[m],
                     min(radii[0], min(radii[1], radii[2])),

@@ -16,11 +16,21 @@ from shinari.model.particles import Origins, Particles
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.colliders.collide import place
-from shinari.systems.colliders.elements import add_share, blend, inverse_mass_at, least_of, vertex_weights, vertices
-from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, Contacts, Items
+from shinari.systems.colliders.element_bounds import stays_above
+from shinari.systems.colliders.elements import (
+    add_share,
+    blend,
+    inverse_mass_at,
+    least_of,
+    longest_path,
+    vertex_weights,
+    vertices,
+)
+from shinari.systems.coupling.bounds import are_shorter, paths_with, piece_path
+from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, ContactParticles, Contacts, Items
 from shinari.systems.coupling.response import apply_reaction, effective_inverse_mass
 from shinari.systems.paths.certifier import Certificate
-from shinari.systems.paths.impact import along, impact_time, least_distance
+from shinari.systems.paths.impact import KEPT, along, impact_time, least_distance
 from shinari.systems.paths.records import Begins, Forest, ItemPaths, PathState, Shares, Zones
 from shinari.systems.paths.shares import join_to_solid, need_room_for_items
 from shinari.systems.rigid.frames import Frames
@@ -31,6 +41,7 @@ if TYPE_CHECKING:
 
 # Displacements shorter than this part of the least radius need no certificate.
 SHORT = 0.3
+EIGHTH = 0.125
 
 
 class BodyGate(Record):
@@ -80,6 +91,38 @@ def open_gate(
     gate.open[0] = 1 if state.longest[0] + longest > short else 0
 
 
+@kernel(fastmath=STEADY)
+def pass_over(
+    m, paths: ItemPaths, items: Items, contacts: Contacts, contact_particles: ContactParticles, particles: Particles,
+    body_shapes: BodyShapeTable, body_sweeps: BodySweeps
+):  # fmt: skip
+    """A path is safe as long as the item and the piece have not gone far enough to touch."""
+    i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
+    far = paths_with(contact_particles.path, i, piece_path(k, body_shapes, body_sweeps))
+    far = add(far, (unseen(contact_particles, particles, i[0]), unseen(contact_particles, particles, i[1]),
+                    unseen(contact_particles, particles, i[2])))  # fmt: skip
+    paths.time[m] = 1.0 if are_shorter(far, contacts.bound[m]) else 0.0
+
+
+@steady
+def unseen(contact_particles, particles, i):
+    """How far a particle has been moved since its path was measured [m]."""
+    return norm(sub(place(particles.x, i), contact_particles.last_position[i]))
+
+
+@steady
+def is_above(plane, starts, ends, turn, pose, keep):
+    """Whether a path keeps a distance [m] from a plane that the piece is behind, from its start to its end.
+
+    In the axes of the piece it is no straight line when that turns: it leaves it by an eighth of its curvature at most.
+    """
+    angle, longest = norm(turn), longest_path(ends, starts)
+    reach = max(norm(starts[0]), max(norm(starts[1]), norm(starts[2]))) + longest
+    least = keep + EIGHTH * angle * (angle * reach + longest + longest)
+    first, last = along(starts, ends, turn, pose, 0.0), along(starts, ends, turn, pose, 1.0)
+    return stays_above(plane, last, first, (least, least, least))
+
+
 @once
 def find_times(meshes: bool) -> Kernel:
     """Kernel that finds the time of impact of an item and a piece."""
@@ -91,6 +134,8 @@ def find_times(meshes: bool) -> Kernel:
         particles: Particles, origins: Origins, body_shapes: BodyShapeTable, fields: BodyFields, frames: Frames,
         begins: Begins, state: PathState
     ):  # fmt: skip
+        if paths.time[m] >= ONE:
+            return
         paths.time[m] = 1.0
         i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
         if i[0] == i[1] and begins.covered[i[0]]:
@@ -100,6 +145,8 @@ def find_times(meshes: bool) -> Kernel:
         radius = np.float64(least_of(begins.radius, i))
         solid, reach = (body_shapes.kind[k], body_shapes.size[k], body_shapes.convex[k]), spin_reach(body_shapes, k)
         pose = body_shapes.local_pose[k]
+        if is_above(contacts.plane[m], starts, ends, turn, pose, KEPT * radius):
+            return
         time = impact_time(distance_and_normal, solid, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0)
         paths.time[m] = time
         if time < ONE:
@@ -207,16 +254,19 @@ class BodyPaths:
         c, contacts, gate = self._certificate, self._contacts, self._gate
         p.serial(open_gate, gate, c.state, contacts.table, c.frames, self._short)
         with p.when((gate.open, 0)):
-            contacts.record_lists(p)
+            contacts.record_lists(p, False)
             for each, paths in zip(contacts.lists, self._paths, strict=True):
                 p.require(paths, (each.counts.contacts, 0))
 
     def record_times(self, p: Program) -> None:
         """Record that the times of impact are found."""
+        with p.when((self._gate.open, 0)):
+            self._contacts.record_follow(p, False)
         for each, paths in zip(self._contacts.lists, self._paths, strict=True):
             with p.when((self._gate.open, 0)):
-                records = paths, each.items, each.contacts, *self._records
-                p.launch(self._find, *records, count=(each.counts.contacts, 0), grain=64)
+                records, count = (paths, each.items, each.contacts), (each.counts.contacts, 0)
+                p.launch(pass_over, *records, *self._contacts.moving, count=count, grain=256)
+                p.launch(self._find, *records, *self._records, count=count, grain=64)
 
     def record_part(self, p: Program) -> None:
         """Record that the ends of paths that meet are pushed apart."""

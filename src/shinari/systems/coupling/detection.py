@@ -15,9 +15,10 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate
-from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, previous_position
+from shinari.systems.colliders.element_bounds import unknown_plane
 from shinari.systems.coupling.records import (
     BodyShapeTable,
     BodySweeps,
@@ -60,13 +61,19 @@ def check_body_shapes(_, body_shapes: BodyShapeTable, progress: Progress):
 
 
 @kernel(fastmath=STEADY)
-def check_particle(i, contact_particles: ContactParticles, particles: Particles, progress: Progress, h: float):
-    """Measure how far a particle has gone, with its displacement in the substep; whether it has left its margin."""
+def check_particle(
+    i, contact_particles: ContactParticles, particles: Particles, progress: Progress, h: float, first: int
+):  # fmt: skip
+    """Measure the path of a particle; whether it has left its margin, with its displacement in the substep."""
     now = place(particles.x, i)
     start = previous_position(particles.x, particles.predicted, particles.v, h, i)
-    displacement = norm(sub(now, start))
-    gone = norm(sub(now, contact_particles.detected_position[i])) + displacement
-    contact_particles.displacement[i], contact_particles.travelled[i] = displacement, gone
+    gone = norm(sub(now, contact_particles.detected_position[i])) + norm(sub(now, start))
+    if first != 0:
+        # a substep does not begin where the last one was seen
+        contact_particles.path[i] += norm(sub(start, contact_particles.last_position[i])) + norm(sub(now, start))
+    else:
+        contact_particles.path[i] += norm(sub(now, contact_particles.last_position[i]))
+    contact_particles.last_position[i] = now
     if not (gone <= contact_particles.margin[i]):
         # whoever writes it, it is a one
         progress.stale[0] = 1
@@ -108,11 +115,8 @@ def set_margin(i, contact_particles: ContactParticles, particles: Particles, pro
     contact_particles.margin[i] = max(
         progress.factor[0] * dt * (speed + progress.drop[0]) + contact_particles.radius[i], stride
     )
-    contact_particles.travelled[i], contact_particles.displacement[i], contact_particles.detected_position[i] = (
-        stride,
-        stride,
-        now,
-    )
+    contact_particles.path[i], contact_particles.detected_position[i] = ZERO * stride, now
+    contact_particles.last_position[i] = now
 
 
 @kernel(fastmath=STEADY)
@@ -126,8 +130,9 @@ def set_shape_margin(k, body_shapes: BodyShapeTable, frames: Frames, progress: P
 
 @kernel
 def set_reference(b, frames: Frames, body_sweeps: BodySweeps):
-    """Keep the pose of a frame at a detection."""
+    """Keep the pose of a frame at a detection; its path begins."""
     body_sweeps.reference_x[b], body_sweeps.reference_q[b] = frames.x[b], frames.q[b]
+    body_sweeps.last_x[b], body_sweeps.last_q[b], body_sweeps.path[b] = frames.x[b], frames.q[b], (0.0, 0.0)
 
 
 @kernel(fastmath=STEADY)
@@ -276,7 +281,8 @@ def list_item(
         if near or (known and has_impulse(old, o)):
             if at >= 0:
                 m = at + n
-                contacts.item[m], contacts.body_shape[m], contacts.bound[m], contacts.settled[m] = e, here, -1.0, True
+                contacts.item[m], contacts.body_shape[m], contacts.settled[m] = e, here, True
+                contacts.bound[m], contacts.plane[m] = (-1.0, -1.0, -1.0), unknown_plane(ONE)
                 if known:
                     contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m] = (
                         old.multiplier[o],

@@ -59,11 +59,13 @@ class BodySweeps(Record):
 
     before = Field(np.float64, 4, doc="quaternion before a sweep")
     torque = Field(np.float64, 3, unit="N m s", doc="moment of the impulses of a sweep")
-    moved = Field(np.float64, 2, unit="m, rad", doc="how far it was moved and turned in a sweep, at most")
     reference_x = Field(np.float64, 3, unit="m", doc="origin at the last detection")
     reference_q = Field(np.float64, 4, doc="quaternion at the last detection")
     start_v = Field(np.float64, 3, unit="m/s", doc="velocity at the start of the substep")
     start_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity at the start of the substep")
+    path = Field(np.float64, 2, unit="m, rad", doc="how far it has gone and turned since the detection, added up")
+    last_x = Field(np.float64, 3, unit="m", doc="origin up to which the path is known")
+    last_q = Field(np.float64, 4, doc="quaternion up to which the path is known")
     left_x = Field(np.float64, 3, unit="m", doc="origin after the last sweep")
     left_q = Field(np.float64, 4, doc="quaternion after the last sweep")
     response = Field(
@@ -82,10 +84,8 @@ class ContactParticles(Record):
     start_velocity = Field(real, 3, unit="m/s", doc="velocity at the start of the substep")
     detected_position = Field(real, 3, unit="m", doc="position at the last detection")
     margin = Field(real, unit="m", doc="distance that it may go before the next detection")
-    travelled = Field(
-        real, unit="m", doc="distance gone since the last detection, with the displacement in the substep"
-    )
-    displacement = Field(real, unit="m", doc="in this substep")
+    last_position = Field(real, 3, unit="m", doc="position up to which the path is known")
+    path = Field(real, unit="m", doc="length of its path since the detection")
 
 
 class Items(Record):
@@ -129,7 +129,10 @@ class Contacts(Record):
     normal = Field(np.float64, 3, doc="world axes")
     gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
     weights = Field(np.float64, 3, doc="weights of the point of the item that touches")
-    bound = Field(np.float64, unit="m", doc="distance that both may go from the detection before they can touch")
+    bound = Field(
+        np.float64, 3, unit="m", doc="length of the paths of a particle and the piece until which they cannot touch"
+    )
+    plane = Field(np.float64, 4, doc="normal of a plane that the piece is behind, in its axes, and where it is [m]")
     settled = Field(np.bool_, doc="whether the deepest point of an element has stayed where it was")
     impulse = Field(np.float64, 3, unit="N s", doc="sum over the step of the impulses on the item")
 

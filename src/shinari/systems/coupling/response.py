@@ -95,7 +95,10 @@ def response(meshes: bool) -> Shared:
         displacement = sub(last, first)
         if gap_b >= norm(displacement) and multiplier <= ZERO:
             return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
-        n, depth, before = contact_plane(distance_and_normal, kind, s, fields, first, last, reach, gap_b, normal)
+        behind = body_shapes.convex[k]
+        n, depth, before = contact_plane(
+            distance_and_normal, kind, s, behind, fields, first, last, reach, gap_b, normal
+        )
         if depth <= ZERO and multiplier <= ZERO:
             return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
         gap = max(dot(n, sub(first, last)) - depth, 0.0)
@@ -132,7 +135,7 @@ def apply_reaction(
 
     Args:
         frames: The frames; `x0` moves along with what brings no velocity.
-        body_sweeps: Receives moments and displacements of the sweep.
+        body_sweeps: Receives moments of the sweep and the length of the path.
         b: The frame.
         arm: From its origin to the point [m].
         multiplier: Push on the point [kg m].
@@ -151,8 +154,8 @@ def apply_reaction(
         frames.impulses[b, 3 + c] += rate * (moment[0] if c == 0 else (moment[1] if c == 1 else moment[2]))
     body_sweeps.torque[b] = add(body_sweeps.torque[b], scale(moment, rate))
     frames.q[b] = rotated_world_axes(frames.q[b], turned)
-    body_sweeps.moved[b, 0] += norm(silent) + w * norm(multiplier)
-    body_sweeps.moved[b, 1] += norm(turned)
+    body_sweeps.path[b, 0] += norm(silent) + w * norm(multiplier)
+    body_sweeps.path[b, 1] += norm(turned)
 
 
 @steady
@@ -175,21 +178,41 @@ def balance(frames, body_sweeps, b, silent, speed, rate):
         body_sweeps.torque[b] = sub(body_sweeps.torque[b], gained)
 
 
-@kernel
+@steady
+def follow(frames, body_sweeps, b, x, q):
+    """Add the way of a frame to a pose to its path, and go on from there."""
+    gone, turned = sub(x, body_sweeps.last_x[b]), rotation_vector_between(body_sweeps.last_q[b], q)
+    body_sweeps.path[b, 0] += norm(gone)
+    body_sweeps.path[b, 1] += norm(turned)
+    body_sweeps.last_x[b], body_sweeps.last_q[b] = x, q
+
+
+@kernel(fastmath=STEADY)
+def follow_frame(b, frames: Frames, body_sweeps: BodySweeps, first: int):
+    """Add what a frame has gone since it was seen last to its path; `first` in a substep, which begins elsewhere."""
+    if first != 0:
+        follow(frames, body_sweeps, b, frames.x0[b], frames.q0[b])
+    follow(frames, body_sweeps, b, frames.x[b], frames.q[b])
+
+
+@kernel(fastmath=STEADY)
 def begin_body_sweep(b, frames: Frames, body_sweeps: BodySweeps):
     """Keep the quaternion of a frame before a sweep, and clear its sums."""
-    body_sweeps.before[b], body_sweeps.moved[b], body_sweeps.torque[b] = frames.q[b], (0.0, 0.0), (0.0, 0.0, 0.0)
+    follow(frames, body_sweeps, b, frames.x[b], frames.q[b])
+    body_sweeps.before[b], body_sweeps.torque[b] = frames.q[b], (0.0, 0.0, 0.0)
 
 
 @kernel(fastmath=STEADY)
 def end_body_sweep(b, frames: Frames, body_sweeps: BodySweeps, h: float):
     """Turn a body by exactly what the moments of a sweep give to its angular momentum.
 
-    In the sweep turns add up to first order.
+    In the sweep turns add up to first order; the path has them already.
     """
     moment = body_sweeps.torque[b]
+    body_sweeps.last_x[b], body_sweeps.last_q[b] = frames.x[b], frames.q[b]
     if dot(moment, moment) > ZERO:
         frames.q[b] = turned_by_moment(frames, b, body_sweeps.before[b], moment, h)
+        follow(frames, body_sweeps, b, frames.x[b], frames.q[b])
 
 
 @steady

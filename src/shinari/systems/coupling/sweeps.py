@@ -20,7 +20,8 @@ from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.particles import Origins, Particles
-from shinari.systems.colliders.collide import TWO, move, place, previous_position
+from shinari.systems.colliders.collide import move, place, previous_position, slack
+from shinari.systems.colliders.contact_list import FAR
 from shinari.systems.colliders.elements import (
     AT_VERTEX,
     ROUNDS,
@@ -29,12 +30,11 @@ from shinari.systems.colliders.elements import (
     blend_of,
     deepest,
     inverse_mass_at,
-    largest_of,
-    least_of,
     longest_path,
     vertex_weights,
     vertices,
 )
+from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD
 from shinari.systems.coupling.records import (
     BodyShapeTable,
@@ -74,10 +74,9 @@ def share(contact_particles, particles, i, weight, multiplier, silent, rate):
     if particles.x[i, 3] > ZERO and weight > ZERO:
         part = particles.x[i, 3] * weight
         correction = add(multiplier, silent)
-        stride = part * norm(correction)
-        contact_particles.travelled[i] += TWO * stride
-        contact_particles.displacement[i] += stride
+        contact_particles.path[i] += part * norm(correction)
         move(particles.x, particles.predicted, particles.v, i, part, correction, silent, rate)
+        contact_particles.last_position[i] = place(particles.x, i)
 
 
 @steady
@@ -208,15 +207,6 @@ def contact_of(turn, count, progress):
     return count - 1 - turn if progress.back[0] != 0 else turn
 
 
-@steady
-def distance_gone(far, k, body_shapes, body_sweeps):
-    """How far a piece and an item, which has gone `far`, have gone since the detection, at most [m]."""
-    b = body_shapes.frame[k]
-    return (
-        far + body_shapes.travel[k] + TWO * (body_sweeps.moved[b, 0] + body_sweeps.moved[b, 1] * body_shapes.reach[k])
-    )
-
-
 @once
 def project_particles(meshes: bool) -> Kernel:
     """Kernel of a sweep over the contacts of particles."""
@@ -244,9 +234,8 @@ def project_particles(meshes: bool) -> Kernel:
         for turn in range(count):
             m = contact_of(turn, count, progress)
             i, k = np.int64(items.points[contacts.item[m], 0]), contacts.body_shape[m]
-            b = body_shapes.frame[k]
-            far = distance_gone(contact_particles.travelled[i], k, body_shapes, body_sweeps)
-            if far < contacts.bound[m]:
+            b, far = body_shapes.frame[k], contact_particles.path[i] + piece_path(k, body_shapes, body_sweeps)
+            if far < contacts.bound[m, 0]:
                 continue
             w, fixed = np.float64(particles.x[i, 3]), frames.x0[b]
             origin = origins.position[particles.origin_index[i]]
@@ -266,9 +255,11 @@ def project_particles(meshes: bool) -> Kernel:
                 contacts.friction_multiplier[m],
                 limits,
             )
-            contacts.bound[m] = -1.0 if touches else gap - far
             if not touches:
+                stride = norm(sub(now, start)) + piece_stride(frames, k, body_shapes)
+                contacts.bound[m, 0] = far + slack(gap, np.float64(contact_particles.radius[i]), stride)
                 continue
+            contacts.bound[m, 0] = -1.0
             remember(contacts, m, normal_push, friction_multiplier, n, gap)
             other = frames.inverse_mass[b]
             largest = max(largest, (w + other) * norm(multiplier))
@@ -276,8 +267,9 @@ def project_particles(meshes: bool) -> Kernel:
             mine_out, their_out = scale(silent, w * apart), scale(silent, -other * apart)
             if w > ZERO:
                 correction = add(scale(multiplier, w), mine_out)
-                contact_particles.travelled[i] += TWO * norm(correction)
+                contact_particles.path[i] += norm(correction)
                 move(particles.x, particles.predicted, particles.v, i, ONE, correction, mine_out, rate)
+                contact_particles.last_position[i] = place(particles.x, i)
             apply_reaction(frames, body_sweeps, b, sub(start, fixed), multiplier, their_out, rate)
             balance(frames, body_sweeps, b, scale(silent, apart), speed_of(particles, i, rate), rate)
             record_impulse(contacts, m, multiplier, rate)
@@ -295,6 +287,7 @@ def search(meshes: bool) -> Shared:
     def deepest_point(
         kind: int,
         s: Four,
+        reach: float,
         fields: BodyFields,
         start: Vector,
         radius: float,
@@ -303,7 +296,9 @@ def search(meshes: bool) -> Shared:
         ends: Corners,
         begins: Corners,
     ) -> tuple[bool, bool, float, Vector, Four]:
-        return deepest(distance_and_normal, kind, s, fields, start, radius, largest_displacement, back, ends, begins)
+        return deepest(
+            distance_and_normal, kind, s, reach, fields, start, radius, largest_displacement, back, ends, begins
+        )
 
     return deepest_point
 
@@ -336,10 +331,10 @@ def project_elements(meshes: bool) -> Kernel:
             m = contact_of(turn, count, progress)
             k, i = contacts.body_shape[m], vertices(items.points[contacts.item[m]])
             origin, b = origins.position[particles.origin_index[i[0]]], body_shapes.frame[k]
-            far = distance_gone(np.float64(largest_of(contact_particles.travelled, i)), k, body_shapes, body_sweeps)
-            if far < contacts.bound[m]:
+            far = paths_with(contact_particles.path, i, piece_path(k, body_shapes, body_sweeps))
+            if are_shorter(far, contacts.bound[m]):
                 continue
-            least = np.float64(least_of(contact_particles.radius, i))
+            radii = radii_of(contact_particles, i)
             law, other = (
                 combined_surface(contact_particles.surface[i[0]], body_shapes.surface[k]),
                 frames.inverse_mass[b],
@@ -349,20 +344,27 @@ def project_elements(meshes: bool) -> Kernel:
                 fixed, (now, starts) = frames.x0[b], world_path(origin, particles, i, h)
                 ends = triangle_in_piece(body_shapes, k, frames.x[b], frames.q[b], now)
                 begins = triangle_in_piece(body_shapes, k, fixed, frames.q0[b], starts)
+                if leave_apart(contacts, m, again, (far, radii), ends, begins):
+                    break
+                free, least = contacts.multiplier[m] <= ZERO, min(radii[0], min(radii[1], radii[2]))
                 # what comes out must not depend on when an element was listed or passed over
-                kept = contacts.weights[m] if contacts.multiplier[m] > ZERO else (THIRD, THIRD, THIRD)
-                near, late, low, weights, _ = deepest_point(
+                kept = (THIRD, THIRD, THIRD) if free else contacts.weights[m]
+                longest = longest_path(ends, begins)
+                near, late, low, weights, plane = deepest_point(
                     body_shapes.kind[k],
                     body_shapes.size[k],
+                    body_shapes.convex[k],
                     fields,
                     kept,
                     least,
-                    longest_path(ends, begins),
+                    longest,
                     again == 0,
                     ends,
                     begins,
                 )
-                contacts.bound[m] = -1.0 if near or again > 0 else low - far
+                gap = -FAR if near or again > 0 else slack(low, least, longest)
+                contacts.plane[m], contacts.bound[m] = plane, add(far, (gap, gap, gap))
+                near = not leave_apart(contacts, m, again, (far, radii), ends, begins) and near
                 part = vertex_weights(weights, i)
                 w = inverse_mass_at(particles.x, i, part)
                 if not near or not w + other > ZERO:
@@ -394,10 +396,10 @@ def project_elements(meshes: bool) -> Kernel:
                     done = True
                     remember(contacts, m, normal_push, friction_multiplier, n, gap)
                     record_impulse(contacts, m, multiplier, rate)
-                    apart = ONE / (w + other)
-                    share_push(contact_particles, particles, i, part, multiplier, scale(silent, apart), rate)
+                    each = ONE / (w + other)
+                    share_push(contact_particles, particles, i, part, multiplier, scale(silent, each), rate)
                     apply_reaction(
-                        frames, body_sweeps, b, sub(start, fixed), multiplier, scale(silent, -other * apart), rate
+                        frames, body_sweeps, b, sub(start, fixed), multiplier, scale(silent, -other * each), rate
                     )
                     speed = blend(
                         weights,
@@ -405,7 +407,7 @@ def project_elements(meshes: bool) -> Kernel:
                         speed_of(particles, i[1], rate),
                         speed_of(particles, i[2], rate),
                     )
-                    balance(frames, body_sweeps, b, scale(silent, apart), speed, rate)
+                    balance(frames, body_sweeps, b, scale(silent, each), speed, rate)
                     moved = (w + other) * norm(multiplier)
                     largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):

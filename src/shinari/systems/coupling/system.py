@@ -16,7 +16,7 @@ import numpy as np
 from shinari.collision.broad.pairs import Keys
 from shinari.collision.narrow.fields import body_fields
 from shinari.collision.report import ContactImpulses
-from shinari.compute import Program
+from shinari.compute import Program, Record
 from shinari.compute.scan import Offsets, Scan
 from shinari.model.model import Model
 from shinari.model.particles import Origins, Particles
@@ -67,6 +67,7 @@ from shinari.systems.coupling.response import (
     begin_body_sweep,
     end_body_sweep,
     expect_response,
+    follow_frame,
     keep_response,
     note_pose,
     withdraw_response,
@@ -265,7 +266,7 @@ class BodyParticles(System):
             p.launch(expect_response, frames, body_sweeps, count=len(frames))
         else:
             p.launch(add_response, frames, body_sweeps, count=len(frames))
-        self.record_lists(p)
+        self.record_lists(p, first)
         p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h)
         if first:
             for each in self.lists:
@@ -278,7 +279,6 @@ class BodyParticles(System):
                         self.body_sweeps,
                         h,
                     )
-            self._record_measure(p)
         with p.repeat(MOST_SWEEPS, until=(progress.done, 0)):
             points, *others = self.lists
             with p.when((progress.forth, 0)):
@@ -297,14 +297,24 @@ class BodyParticles(System):
         p.launch(add_response, self._frames, self.body_sweeps, count=len(self._frames))
         p.launch(keep_response, self.body_sweeps, count=len(self._frames))
 
-    def record_lists(self, p: Program) -> None:
-        """Record that the lists are made anew where a particle or a body has left its margin."""
-        progress, h = self._progress, self._settings.substep
+    def record_lists(self, p: Program, first: bool) -> None:
+        """Record that the lists are made anew where a particle or a body has left its margin; `first` in a substep."""
+        progress, h, count = self._progress, self._settings.substep, len(self.particles)
+        self.record_follow(p, first)
         self._record_measure(p)
         p.serial(check_body_shapes, self.table, progress)
-        p.launch(check_particle, self.contact_particles, self.particles, progress, h, count=len(self.particles))
+        p.launch(check_particle, self.contact_particles, self.particles, progress, h, int(first), count=count)
         with p.when((progress.stale, 0)):
             self._record_search(p)
+
+    def record_follow(self, p: Program, first: bool) -> None:
+        """Record that the paths of the frames go on to where these are; `first` in a substep."""
+        p.launch(follow_frame, self._frames, self.body_sweeps, int(first), count=len(self._frames))
+
+    @property
+    def moving(self) -> tuple[Record, ...]:
+        """What tells the paths of particles and pieces since the detection."""
+        return self.contact_particles, self.particles, self.table, self.body_sweeps
 
     def path_certifier(self, certificate: Certificate) -> BodyPaths:
         """What certifies the paths of particles and elements against bodies."""
@@ -337,8 +347,6 @@ class BodyParticles(System):
         with self.sweep(p, each):
             arguments = *self._arguments(each), self.table, self.fields, self._frames, self.body_sweeps
             p.serial(kernel, self._progress, *arguments)
-        with p.when((each.counts.contacts, 0)):
-            self._record_measure(p)
 
     def _record_search(self, p: Program) -> None:
         """Record that the pieces near particles and elements are listed; what has pushed in the step is kept."""
