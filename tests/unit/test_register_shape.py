@@ -226,7 +226,8 @@ def test_scenes_without_one_run_the_kernels_they_ran_before():
     from shinari.shapes.kernels.dispatch import for_kinds
     from shinari.shapes.mesh import MESH
     from shinari.systems.colliders.collide import project_particles
-    from shinari.systems.rigid.contact.pairs import CONVEX, FINDERS
+    from shinari.systems.rigid.contact.finders import FINDERS
+    from shinari.systems.rigid.contact.pairs import CONVEX
 
     own = type_of(ELLIPSOID).kind
     for kernel in (project_particles(), FINDERS[CONVEX]):

@@ -111,7 +111,7 @@ def convex_manifold(shapes, poses, a, b, margin, rows):
     else:
         n, gap, of_a = best_axis(shapes, poses, a, b, offset, limit, slack)
     if gap >= limit:
-        return separated(rows, gap - radius_a - radius_b)
+        return separated(rows, gap - radius_a - radius_b, n if hulls else (0.0, 0.0, 0.0))
     return face_contacts(shapes, poses, a, b, n, gap, of_a, hulls, margin, rows)
 
 

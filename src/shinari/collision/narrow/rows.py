@@ -24,9 +24,10 @@ def write_row(out, i, on_a, radius_a, on_b, radius_b, n, gap, feature, of_a):
 
 
 @steady
-def separated(out, gap):
-    """There are no points: row 0 tells a gap that the two have at least."""
+def separated(out, gap, n=(0.0, 0.0, 0.0)):
+    """There are no points: row 0 tells a gap that the two have at least, and for two hulls along which normal."""
     out[0, GAP] = gap
+    out[0, NORMAL], out[0, NORMAL + 1], out[0, NORMAL + 2] = n
     return NONE
 
 

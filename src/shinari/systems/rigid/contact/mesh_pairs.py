@@ -29,7 +29,7 @@ def find_mesh_points(
     margins: FrameMargins,
     time: float,
 ):
-    """Points of a pair with a mesh; see `shinari.systems.rigid.contact.pairs.FINDERS`."""
+    """Points of a pair with a mesh; see `shinari.systems.rigid.contact.finders`."""
     p = pairs.sought[i]
     if pairs.kind[p] == MESHES:
         a, b = pairs.collision_shapes[p]

@@ -131,7 +131,7 @@ def copy_points(to, row, pairs, p):
     to.valid[row], to.count[row], to.mask[row] = pairs.valid[p], pairs.count[p], pairs.mask[p]
     to.margin[row], to.found_pose[row] = pairs.margin[p], pairs.found_pose[p]
     to.current[row], to.fresh[row] = pairs.current[p], pairs.fresh[p]
-    to.least_gap[row] = pairs.least_gap[p]
+    to.least_gap[row], to.separation[row] = pairs.least_gap[p], pairs.separation[p]
 
 
 @kernel
@@ -200,5 +200,6 @@ def begin_pair(
     pairs.kind[p] = kind_of_pair(shapes.kind[a], shapes.kind[b])
     pairs.valid[p], pairs.changed[p], pairs.count[p], pairs.mask[p] = False, True, 0, 0
     pairs.current[p], pairs.fresh[p], pairs.begun[p], pairs.margin[p] = False, False, False, 0.0
+    pairs.separation[p] = np.float32(0.0), np.float32(0.0), np.float32(0.0)
     if row >= 0:
         copy_points(pairs, p, kept, row)

@@ -4,34 +4,24 @@ A pair stores its points in the axes of the frames, as a plane of one frame and 
 and the height of the plane in the axes of the frame whose face it is. The core point on the face is the projection of
 the other one, so that both stay opposite; where on the face it is does not change the gap. While the relative pose of
 the frames changes little, the points of two polytopes are kept; beyond `MOST_TURN` and `MOST_SLIDE` they are found
-again. Each kind of pair has its own kernel, and only the kinds that occur in a scene are compiled.
+again, by the kernels of `finders`.
 """
-
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from shinari.collision.narrow.convex import Shapes
-from shinari.collision.narrow.faces import ROOM, SMALL_ROOM
-from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
-from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
-from shinari.collision.narrow.round import ball_manifold, capsules_manifold
 from shinari.collision.narrow.rows import (
     CORE_A,
     CORE_B,
     FEATURE,
-    GAP,
     NORMAL,
     OF_A,
     RADIUS_A,
     RADIUS_B,
-    WIDTH,
     Rows,
-    mirror,
 )
-from shinari.compute import Field, Record, kernel, scratch, shared
+from shinari.compute import Field, Record, kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector, rotate_vector_back, to_local
@@ -39,10 +29,8 @@ from shinari.maths.quaternion import conjugate, multiply, rotation_rows
 from shinari.maths.vec3 import ZERO, add, dot, norm, sub
 from shinari.shapes.box import BOX
 from shinari.shapes.capsule import CAPSULE
-from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.mesh import MESH, MESH_SHEET
 from shinari.shapes.plane import PLANE
-from shinari.shapes.registry import types_of_kinds
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import SLACK, TWO, Detection, FrameMargins
@@ -103,6 +91,9 @@ class Pairs(Record):
         np.float64, 7, doc="pose of a in the axes of b when the points were found: position [m], quaternion"
     )
     margin = Field(np.float64, unit="m", doc="largest gap up to which points were found; without points a gap it has")
+    separation = Field(
+        np.float32, 3, doc="of two hulls without points the direction from b to a of that gap, in the axes of b; or 0"
+    )
     reach = Field(np.float64, unit="m", doc="largest gap up to which points are active")
     near = Field(np.float64, unit="m", doc="gap up to which they are, however they move")
     least_gap = Field(np.float64, unit="m", doc="least gap of its points; infinite without points")
@@ -156,6 +147,7 @@ class Kept(Record):
     margin = Field(np.float64, unit="m")
     least_gap = Field(np.float64, unit="m")
     found_pose = Field(np.float64, 7)
+    separation = Field(np.float32, 3)
 
 
 @steady
@@ -439,48 +431,3 @@ def update_pair(
     pairs.changed[p] = changed
     if changed:
         detection.changed[0] = 1
-
-
-def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
-    """Kernel that finds the points of the pairs of a kind, with a table of so many rows."""
-
-    def find(
-        i, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, shapes: Shapes, frame_poses: Poses,
-        poses: Poses, margins: FrameMargins, time: float
-    ):  # fmt: skip
-        """Points of a pair of the kind."""
-        p = pairs.sought[i]
-        if pairs.kind[p] == wanted:
-            a, b = pairs.collision_shapes[p]
-            rows = scratch((room, WIDTH), pairs.margin[p])
-            swapped = shapes.kind[a] > shapes.kind[b]
-            first, second = (b, a) if swapped else (a, b)
-            count = manifold(shapes, poses, first, second, pairs.margin[p], rows)
-            if count == 0:
-                pairs.margin[p] = max(pairs.margin[p], rows[0, GAP])
-            if swapped:
-                mirror(rows, count)
-            write_slots(p, count, pairs, stored, collision_shapes, frame_poses, margins, time, rows)
-
-    find.__name__ = name
-    return kernel(find, fastmath=STEADY)
-
-
-FINDERS = {
-    PLANES: _finder(PLANES, plane_manifold, "find_plane_points"),
-    BALLS: _finder(BALLS, ball_manifold, "find_ball_points"),
-    CAPSULES: _finder(CAPSULES, capsules_manifold, "find_capsule_points"),
-    BOXES: _finder(BOXES, boxes_manifold, "find_box_points", SMALL_ROOM),
-    CONVEX: _finder(CONVEX, convex_manifold, "find_convex_points"),
-}
-PLANES_WITHOUT_HULLS = _finder(PLANES, plane_manifold, "find_plane_points", SMALL_ROOM)
-
-
-def finder(kind: int, kinds: Iterable[int]) -> Any:
-    """Kernel that finds the points of the pairs of a kind in a scene with some kinds of shapes."""
-    if kind == PLANES and all(each.common for each in types_of_kinds(kinds)):
-        return PLANES_WITHOUT_HULLS
-    return for_kinds(FINDERS[kind], kinds)
-
-
-"""Kernels by the kind of pair; that of meshes is in `mesh_pairs`."""

@@ -20,6 +20,7 @@ from shinari.maths.vec3 import dot, sub
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.rigid.contact.broad import BroadPhase
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
+from shinari.systems.rigid.contact.finders import finder
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_lists import give_places, list_sought
 from shinari.systems.rigid.contact.pair_points import FEW_POINTS, MARK_FEATURE, MARK_RADIUS_A, MARK_RADIUS_B, PairPoints
@@ -27,7 +28,6 @@ from shinari.systems.rigid.contact.pairs import (
     MESHES,
     Pairs,
     Points,
-    finder,
     is_moved,
     kind_of_pair,
     place_points,
