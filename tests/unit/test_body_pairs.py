@@ -200,3 +200,22 @@ def test_what_is_known_of_a_pair_outlasts_a_detection():
     contacts.find(1)
     np.testing.assert_array_equal(listed_pairs(contacts), pairs)
     np.testing.assert_array_equal(contacts.table.key[: contacts.table.count], keys)
+
+
+def test_hulls_that_keep_what_separated_them_move_as_those_that_do_not():
+    points = np.random.default_rng(42).normal(size=(32, 3))
+    hull = sn.ConvexHull(points / np.linalg.norm(points, axis=1)[:, None])
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    for place in np.ndindex(3, 8, 3):
+        scene.add_rigid_body(hull, position=np.array([1.9, 2.1, 1.9]) * place + (0.05 * place[1], 1.1, 0.0))
+    whole, resumed = (sn.Simulation(scene, substeps=4, sleep=False, threads=1) for _ in range(2))
+    for _ in range(3):
+        whole.step(20)
+        detection = whole._run.system(bodies.RigidBodySystem).equations.contacts
+        assert detection.pairs.separation[: detection.pair_count].any(axis=1).sum() > 50
+        # a state does not hold what its pairs keep
+        resumed.restore(whole.state.copy())
+        whole.step(5)
+        resumed.step(5)
+        assert whole.state == resumed.state
