@@ -136,7 +136,7 @@ def gap(x: np.ndarray, pattern: sn.Pattern) -> float:
 
 def shown() -> sn.Simulation:
     """What `shinari view` shows."""
-    return sn.Simulation(build()[0], substeps=SUBSTEPS)
+    return sn.Simulation(build()[0], substeps=SUBSTEPS, hierarchy=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -148,7 +148,7 @@ def main(arguments: list[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
 
     scene, worn, pattern = build(options.spacing)
-    simulation = sn.Simulation(scene, substeps=SUBSTEPS)
+    simulation = sn.Simulation(scene, substeps=SUBSTEPS, hierarchy=True)
     outputs = [options.out / "walking_shirt.html", options.out / "walking_shirt.npz"]
     taken = []
     with Recorder(simulation, outputs, title="a T-shirt from a pattern over a walking figure") as recorder:

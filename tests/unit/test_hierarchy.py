@@ -13,6 +13,7 @@ from shinari.model.state import start
 from shinari.solver.build import build_model
 from shinari.solver.hierarchy import Hierarchy
 from shinari.solver.levels import Level, build_levels
+from shinari.systems.rows.closing import Threads
 
 
 def sheet(count: int, density: float = 1.0, **material) -> tuple[sn.Scene, sn.scene.handle.Handle]:
@@ -102,7 +103,7 @@ def test_a_coarse_correction_keeps_momentum(method, precision):
     scene, cloth = sheet(30)
     sim = sn.Simulation(scene, precision=precision, method=method, hierarchy=True, threads=1)
     settings = Settings(precision=precision, method=method, hierarchy=True)
-    coarse = Hierarchy(scene, sim.model, sim._bound.particles, settings, sim._bound.clock)
+    coarse = Hierarchy(scene, sim.model, sim._bound.particles, settings, sim._bound.clock, Threads.zeros(0, precision))
     x = sim.state.x
     rng = np.random.default_rng(1)
     x[:, :3] *= 1.3
@@ -307,3 +308,56 @@ def test_levels_follow_the_order_of_the_solver():
         results.append(strain(scene, True, 60))
         assert start(build_model(scene, Settings()), scene).x.shape == (1600, 4)
     assert results[1] == pytest.approx(results[0], rel=0.5)
+
+
+def test_levels_rest_until_seams_are_closed():
+    """Two panels are sewn around a capsule that is too thick for them; they fought with the levels meanwhile."""
+    radius, height, ease, count = 0.15, 0.2, 0.85, 10
+    across = 0.5 * np.pi * radius * ease
+    lower, upper = [[-across, -height], [across, -height]], [[across, height], [-across, height]]
+    outline = {"bottom": lower, "right": [lower[1], upper[0]], "top": upper, "left": [upper[1], lower[0]]}
+    panel = {name: np.array(line) for name, line in outline.items()}
+    runs = []
+    for on in (False, True):
+        pattern = sn.Pattern(2.0 * across / count)
+        pattern.add_panel("front", panel, position=(0, 0, radius + 0.05))
+        pattern.add_panel("back", panel, position=(0, 0, -radius - 0.05), rotation=(0, 0, 1, 0))
+        for one, other in (("right", "left"), ("left", "right")):
+            pattern.add_seam(f"front.{one}", f"back.{other}", closing_time=0.25)
+        scene = sn.Scene(gravity=(0, 0, 0), damping=4.0)
+        scene.add_collider(sn.Capsule(radius, 0.8), friction=0.3)
+        material = sn.ClothMaterial.preset("cotton", thickness=0.004)
+        cloth = scene.add_cloth(pattern, material=material, sewing=pattern.seams)
+        sim = sn.Simulation(scene, substeps=10, hierarchy=on, threads=1)
+        sim.step(14)
+        runs.append(sim.positions(cloth).copy())
+        sim.step(31)
+        x = sim.positions(cloth)
+        apart = max(np.linalg.norm(x[seam.first] - x[seam.second], axis=1).max() for seam in pattern.seams)
+        assert apart < 1.5e-3
+    np.testing.assert_array_equal(*runs)
+
+
+def test_levels_reach_across_a_closed_seam():
+    """Two sheets, one sewn to the other, hang by the upper edge of the first."""
+    strains = []
+    for on in (False, True):
+        pattern = sn.Pattern(1 / 40)
+        corners = {
+            "bottom": [[0, 0], [1, 0]],
+            "right": [[1, 0], [1, 1]],
+            "top": [[1, 1], [0, 1]],
+            "left": [[0, 1], [0, 0]],
+        }
+        panel = {name: np.array(line, float) for name, line in corners.items()}
+        pattern.add_panel("upper", panel, position=(0, 1.0, 0))
+        pattern.add_panel("lower", panel, position=(0, 0, 0))
+        pattern.add_seam("upper.bottom", "lower.top", closing_time=0.0)
+        scene = sn.Scene()
+        material = sn.ClothMaterial(density=1.0, bend_stiffness=0.0, stretch_compliance=1e-4)
+        cloth = scene.add_cloth(pattern, material=material, sewing=pattern.seams)
+        cloth.pin(cloth.where(lambda x: x[:, 1] > 1.99))
+        sim = sn.Simulation(scene, substeps=10, hierarchy=on, threads=1)
+        sim.step(120)
+        strains.append(float(np.abs(sim.strains()).mean()))
+    assert strains[1] < strains[0] / 3.0

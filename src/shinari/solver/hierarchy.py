@@ -7,6 +7,7 @@ import numpy as np
 from shinari.compute import Field, Kernel, Program, Record, kernel, real
 from shinari.compute.once import once
 from shinari.constraints.distance import DISTANCE
+from shinari.constraints.seam import SEAM
 from shinari.maths.vec3 import add, scale, sub
 from shinari.model.model import Model
 from shinari.model.particles import Clock, Particles
@@ -15,6 +16,7 @@ from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
 from shinari.solver.levels import PARENTS, WHOLE, Level, build_levels
+from shinari.systems.rows.closing import LENGTHS, Threads
 from shinari.systems.rows.projection import Variant, projection, rows_record
 
 # One pass in two substeps: the strain of a hanging 256 x 256 sheet is the same within a tenth as with one in each.
@@ -42,17 +44,25 @@ class HierarchyModel(SystemModel):
         """The levels of a simulation."""
         if not bound.settings.hierarchy:
             return []
-        return [Hierarchy(bound.scene, bound.model, bound.particles, bound.settings, bound.clock)]
+        lengths = bound.state.system_arrays.get(LENGTHS, np.zeros((0, 1), bound.model.real))
+        threads = Threads(bound.model.real, length=lengths)
+        return [Hierarchy(bound.scene, bound.model, bound.particles, bound.settings, bound.clock, threads)]
 
 
 class Hierarchy(System):
-    """Coarse levels of the distance rows of one simulation."""
+    """Coarse levels of the distance rows of one simulation.
+
+    Seams are rows without length of the levels, which rest until all are closed: what is sewn around something has to
+    stretch meanwhile, and levels that allow no stretch would throw it about.
+    """
 
     order = 61
     on_device = True
 
-    def __init__(self, scene: Contents, model: Model, particles: Particles, settings: Settings, clock: Clock) -> None:
-        self._fine, self._clock = particles, clock
+    def __init__(
+        self, scene: Contents, model: Model, particles: Particles, settings: Settings, clock: Clock, threads: Threads
+    ) -> None:
+        self._fine, self._clock, self._threads = particles, clock, threads
         self._gate = Gate.zeros(1)
         self._levels: list[_Solver] = []
         block = model.blocks.get(DISTANCE.name)
@@ -66,13 +76,13 @@ class Hierarchy(System):
                 pulls[item.rows] = False
         positions = np.empty((model.particle_count, 3))
         positions[model.slots] = scene.positions
-        levels = build_levels(
-            positions,
-            inverse_masses,
-            block.indices[pulls],
-            block.parameters[pulls, 0],
-            block.coefficient[pulls, 0].astype(np.float64),
-        )
+        rows, lengths = block.indices[pulls], block.parameters[pulls, 0]
+        coefficient = block.coefficient[pulls, 0].astype(np.float64)
+        if SEAM.name in model.blocks and len(rows):
+            sewn = model.blocks[SEAM.name].indices
+            rows, lengths = np.concatenate([rows, sewn]), np.concatenate([lengths, np.zeros(len(sewn))])
+            coefficient = np.concatenate([coefficient, np.full(len(sewn), np.median(coefficient))])
+        levels = build_levels(positions, inverse_masses, rows, lengths, coefficient)
         # generalised inverse mass of a row between two particles
         weight = 2.0 * float(inverse_masses.mean())
         self._levels = [_Solver(level, weight, model.real, settings) for level in levels]
@@ -81,7 +91,7 @@ class Hierarchy(System):
         """Solve the coarse levels once and move the particles along, in every second substep."""
         if not self._levels:
             return
-        p.serial(open_gate, self._gate, self._clock)
+        p.serial(open_gate, self._gate, self._clock, self._threads)
         with p.when((self._gate.open, 0)):
             finer = [self._fine, *(level.particles for level in self._levels)]
             for level, above in zip(self._levels, finer, strict=False):
@@ -127,9 +137,13 @@ def links_record(index: type) -> type[Record]:
 
 
 @kernel
-def open_gate(_, gate: Gate, clock: Clock):
-    """Let every second substep pass."""
+def open_gate(_, gate: Gate, clock: Clock, threads: Threads):
+    """Let every second substep pass, once all seams are closed."""
     gate.open[0] = clock.substep[0] % EVERY == 0
+    for k in range(len(threads)):
+        if threads.length[k, 0] > np.float32(0.0):
+            gate.open[0] = 0
+            return
 
 
 @kernel
