@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.collision.narrow.fields import BodyFields, distances
+from shinari.collision.narrow.fields import BodyFields, distances, triangle_distances
 from shinari.compute import Field, Kernel, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
@@ -126,7 +126,7 @@ def is_above(plane, starts, ends, turn, pose, keep):
 @once
 def find_times(meshes: bool) -> Kernel:
     """Kernel that finds the time of impact of an item and a piece."""
-    distance_and_normal = distances(meshes)
+    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
 
     @kernel(fastmath=STEADY)
     def find_body_time(
@@ -147,7 +147,9 @@ def find_times(meshes: bool) -> Kernel:
         pose = body_shapes.local_pose[k]
         if is_above(contacts.plane[m], starts, ends, turn, pose, KEPT * radius):
             return
-        time = impact_time(distance_and_normal, solid, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0)
+        time = impact_time(
+            distance_and_normal, triangle_distance, solid, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0
+        )
         paths.time[m] = time
         if time < ONE:
             state.hit[0] = 1
@@ -161,7 +163,7 @@ def part_paths(meshes: bool) -> Kernel:
 
     A contact that does not push is where they meet. In a turn in which they join, that is all.
     """
-    distance_and_normal = distances(meshes)
+    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
 
     @kernel(fastmath=STEADY)
     def part_body_paths(
@@ -180,7 +182,9 @@ def part_paths(meshes: bool) -> Kernel:
             radius = np.float64(least_of(begins.radius, i))
             time, pose = paths.time[m], body_shapes.local_pose[k]
             points = along(starts, ends, turn, pose, time)
-            _, weights = least_distance(distance_and_normal, solid, fields, points, radius + radius, 0.0, 0.0)
+            _, weights = least_distance(
+                distance_and_normal, triangle_distance, solid, fields, points, radius + radius, 0.0, 0.0
+            )
             at = blend(weights, points[0], points[1], points[2])
             value, n = distance_and_normal(kind, at, size, fields)
             # the point of the body that is met, at the impact and at the end, in the axes at the start
@@ -194,7 +198,14 @@ def part_paths(meshes: bool) -> Kernel:
             gone = sub(rotate(exponential(turn), met), rotate(exponential(scale(turn, time)), met))
             path = sub(blend(weights, ends[0], ends[1], ends[2]), blend(weights, starts[0], starts[1], starts[2]))
             first, _ = least_distance(
-                distance_and_normal, solid, fields, along(starts, ends, turn, pose, 0.0), radius, 0.0, 0.0
+                distance_and_normal,
+                triangle_distance,
+                solid,
+                fields,
+                along(starts, ends, turn, pose, 0.0),
+                radius,
+                0.0,
+                0.0,
             )
             depth = min(radius, first) - (dot(n, sub(scale(path, ONE - time), gone)) + value)
             part = vertex_weights(weights, i)
