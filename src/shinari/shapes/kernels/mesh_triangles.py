@@ -2,7 +2,7 @@
 
 Two triangles that do not meet are nearest to each other at a corner of one of them and the other, or at two edges;
 where an edge of one goes through the other it is zero. The triangles of the mesh are the leaves of its tree of boxes,
-see `shinari.shapes.kernels.mesh_distance`: a box that is farther away than what was found is passed over with its parts.
+see `shinari.shapes.kernels.mesh_distance`: a box that is farther away than what was found is passed over with its own.
 """
 
 import numpy as np
