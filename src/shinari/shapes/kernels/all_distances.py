@@ -6,7 +6,7 @@ large: `distances` gives a scene without a mesh a function that knows the analyt
 
 import numpy as np
 
-from shinari.compute import real, shared
+from shinari.compute import convert, real, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE
@@ -62,7 +62,7 @@ def triangle_from_mesh(points: Corners, mesh: int, enough: real, fields: MeshFie
 def triangle_from_none(points: Corners, mesh: int, enough: real, fields: MeshFields) -> tuple[real, Vector]:
     """The same in scenes without meshes: nothing is near."""
     zero = enough - enough
-    return enough, (zero + ONE, zero, zero)
+    return enough, (convert(ONE, enough), zero, zero)
 
 
 def triangle_distances(meshes: bool) -> Shared:
