@@ -94,20 +94,39 @@ def open_gate(
 @kernel(fastmath=STEADY)
 def pass_over(
     m, paths: ItemPaths, items: Items, contacts: Contacts, contact_particles: ContactParticles, particles: Particles,
-    body_shapes: BodyShapeTable, body_sweeps: BodySweeps
+    begins: Begins, body_shapes: BodyShapeTable, body_sweeps: BodySweeps
 ):  # fmt: skip
-    """A path is safe as long as the item and the piece have not gone far enough to touch."""
+    """A path is safe where the item ends farther from the piece than both go in the substep.
+
+    The bound of its contact says how far it is at the end. That its path is clear the contact knows only as a straight
+    one in the axes of the piece, which it is not where that turns.
+    """
     i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
-    far = paths_with(contact_particles.path, i, piece_path(k, body_shapes, body_sweeps))
-    far = add(far, (unseen(contact_particles, particles, i[0]), unseen(contact_particles, particles, i[1]),
-                    unseen(contact_particles, particles, i[2])))  # fmt: skip
-    paths.time[m] = 1.0 if are_shorter(far, contacts.bound[m]) else 0.0
+    stride = body_sweeps.stride[body_shapes.frame[k]]
+    far = piece_path(k, body_shapes, body_sweeps) + stride[0] + stride[1] * body_shapes.reach[k]
+    lengths = add(
+        paths_with(contact_particles.path, i, far),
+        (
+            displacements(contact_particles, particles, begins, i[0]),
+            displacements(contact_particles, particles, begins, i[1]),
+            displacements(contact_particles, particles, begins, i[2]),
+        ),
+    )
+    paths.time[m] = 1.0 if are_shorter(lengths, contacts.bound[m]) else 0.0
 
 
 @steady
-def unseen(contact_particles, particles, i):
-    """How far a particle has been moved since its path was measured [m]."""
-    return norm(sub(place(particles.x, i), contact_particles.last_position[i]))
+def displacements(contact_particles, particles, begins, i):
+    """How far a particle has been moved since its path was measured, and its displacement in the substep [m]."""
+    now = place(particles.x, i)
+    return norm(sub(now, contact_particles.last_position[i])) + norm(sub(now, place(begins.x, i)))
+
+
+@kernel(fastmath=STEADY)
+def measure_stride(b, frames: Frames, body_sweeps: BodySweeps):
+    """How far a frame has gone and turned in the substep."""
+    turned = rotation_vector_between(frames.begin_q[b], frames.q[b])
+    body_sweeps.stride[b] = norm(sub(frames.x[b], frames.begin_x[b])), norm(turned)
 
 
 @steady
@@ -272,11 +291,13 @@ class BodyPaths:
     def record_times(self, p: Program) -> None:
         """Record that the times of impact are found."""
         with p.when((self._gate.open, 0)):
+            frames, body_sweeps = self._certificate.frames, self._contacts.body_sweeps
             self._contacts.record_follow(p, False)
+            p.launch(measure_stride, frames, body_sweeps, count=len(frames))
         for each, paths in zip(self._contacts.lists, self._paths, strict=True):
             with p.when((self._gate.open, 0)):
                 records, count = (paths, each.items, each.contacts), (each.counts.contacts, 0)
-                p.launch(pass_over, *records, *self._contacts.moving, count=count, grain=256)
+                p.launch(pass_over, *records, *self._moving, count=count, grain=256)
                 p.launch(self._find, *records, *self._records, count=count, grain=64)
 
     def record_part(self, p: Program) -> None:
@@ -301,6 +322,12 @@ class BodyPaths:
                 p.serial(
                     join_paths, *records, self._contacts.table, c.zones, c.forest, c.shares, c.state, c.first_frame
                 )
+
+    @property
+    def _moving(self) -> tuple[Record, ...]:
+        contacts = self._contacts
+        moving = contacts.contact_particles, contacts.particles, self._certificate.begins
+        return *moving, contacts.table, contacts.body_sweeps
 
     @property
     def _records(self) -> tuple[Record, ...]:
