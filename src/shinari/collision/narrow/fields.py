@@ -7,9 +7,11 @@ from shinari.compute import Field, Record, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.shapes.kernels.dispatch import distance_and_normal
 from shinari.shapes.kernels.mesh_distance import mesh_distance_within, tables
+from shinari.shapes.kernels.mesh_triangles import triangle_distance
 from shinari.shapes.mesh import MESH, MESH_SHEET
 
 Four = tuple[float, float, float, float]
+Corners = tuple[Vector, Vector, Vector]
 
 
 class BodyFields(Record, ragged=True):
@@ -49,6 +51,23 @@ def any_distance(kind: int, q: Vector, s: Four, fields: BodyFields) -> tuple[flo
     if kind in (MESH, MESH_SHEET):
         return mesh_distance(q, np.int64(s[0]), 0.0, fields)
     return analytic_distance(kind, q, s, fields)
+
+
+@shared(fastmath=STEADY)
+def triangle_from_mesh(points: Corners, mesh: int, enough: float, fields: BodyFields) -> tuple[float, Vector]:
+    """Distance [m] of a triangle from the surface of a mesh, see `mesh_triangles.triangle_distance`."""
+    return triangle_distance(points, mesh, enough, tables(fields))
+
+
+@shared(fastmath=STEADY)
+def triangle_from_none(points: Corners, mesh: int, enough: float, fields: BodyFields) -> tuple[float, Vector]:
+    """The same in scenes without meshes: nothing is near."""
+    return enough, (1.0, 0.0, 0.0)
+
+
+def triangle_distances(meshes: bool) -> Shared:
+    """Function `(points, mesh, enough, fields) -> distance, weights` for scenes with or without meshes."""
+    return triangle_from_mesh if meshes else triangle_from_none
 
 
 def distances(meshes: bool) -> Shared:

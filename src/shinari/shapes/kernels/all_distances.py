@@ -6,15 +6,18 @@ large: `distances` gives a scene without a mesh a function that knows the analyt
 
 import numpy as np
 
-from shinari.compute import real, shared
+from shinari.compute import convert, real, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.maths.function import steady
+from shinari.maths.vec3 import ONE
 from shinari.shapes.kernels.dispatch import distance_and_normal
 from shinari.shapes.kernels.mesh_distance import MeshFields, mesh_distance_and_normal, tables
+from shinari.shapes.kernels.mesh_triangles import triangle_distance
 from shinari.shapes.mesh import MESH, MESH_SHEET
 
 Vector = tuple[real, real, real]
 Four = tuple[real, real, real, real]
+Corners = tuple[Vector, Vector, Vector]
 
 
 @steady
@@ -47,6 +50,24 @@ def any_distance(kind: int, q: Vector, s: Four, fields: MeshFields) -> tuple[rea
     if is_mesh(kind):
         return mesh_distance(q, np.int64(s[0]), fields)
     return analytic_distance(kind, q, s, fields)
+
+
+@shared(fastmath=STEADY)
+def triangle_from_mesh(points: Corners, mesh: int, enough: real, fields: MeshFields) -> tuple[real, Vector]:
+    """Distance [m] of a triangle from the surface of a mesh, see `mesh_triangles.triangle_distance`."""
+    return triangle_distance(points, mesh, enough, tables(fields))
+
+
+@shared(fastmath=STEADY)
+def triangle_from_none(points: Corners, mesh: int, enough: real, fields: MeshFields) -> tuple[real, Vector]:
+    """The same in scenes without meshes: nothing is near."""
+    zero = enough - enough
+    return enough, (convert(ONE, enough), zero, zero)
+
+
+def triangle_distances(meshes: bool) -> Shared:
+    """Function `(points, mesh, enough, fields) -> distance, weights` for scenes with or without meshes."""
+    return triangle_from_mesh if meshes else triangle_from_none
 
 
 def distances(meshes: bool) -> Shared:

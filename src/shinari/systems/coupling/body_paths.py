@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.collision.narrow.fields import BodyFields, distances
+from shinari.collision.narrow.fields import BodyFields, distances, triangle_distances
 from shinari.compute import Field, Kernel, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
@@ -94,20 +94,39 @@ def open_gate(
 @kernel(fastmath=STEADY)
 def pass_over(
     m, paths: ItemPaths, items: Items, contacts: Contacts, contact_particles: ContactParticles, particles: Particles,
-    body_shapes: BodyShapeTable, body_sweeps: BodySweeps
+    begins: Begins, body_shapes: BodyShapeTable, body_sweeps: BodySweeps
 ):  # fmt: skip
-    """A path is safe as long as the item and the piece have not gone far enough to touch."""
+    """A path is safe where the item ends farther from the piece than both go in the substep.
+
+    The bound of its contact says how far it is at the end. That its path is clear the contact knows only as a straight
+    one in the axes of the piece, which it is not where that turns.
+    """
     i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
-    far = paths_with(contact_particles.path, i, piece_path(k, body_shapes, body_sweeps))
-    far = add(far, (unseen(contact_particles, particles, i[0]), unseen(contact_particles, particles, i[1]),
-                    unseen(contact_particles, particles, i[2])))  # fmt: skip
-    paths.time[m] = 1.0 if are_shorter(far, contacts.bound[m]) else 0.0
+    stride = body_sweeps.stride[body_shapes.frame[k]]
+    far = piece_path(k, body_shapes, body_sweeps) + stride[0] + stride[1] * body_shapes.reach[k]
+    lengths = add(
+        paths_with(contact_particles.path, i, far),
+        (
+            displacements(contact_particles, particles, begins, i[0]),
+            displacements(contact_particles, particles, begins, i[1]),
+            displacements(contact_particles, particles, begins, i[2]),
+        ),
+    )
+    paths.time[m] = 1.0 if are_shorter(lengths, contacts.bound[m]) else 0.0
 
 
 @steady
-def unseen(contact_particles, particles, i):
-    """How far a particle has been moved since its path was measured [m]."""
-    return norm(sub(place(particles.x, i), contact_particles.last_position[i]))
+def displacements(contact_particles, particles, begins, i):
+    """How far a particle has been moved since its path was measured, and its displacement in the substep [m]."""
+    now = place(particles.x, i)
+    return norm(sub(now, contact_particles.last_position[i])) + norm(sub(now, place(begins.x, i)))
+
+
+@kernel(fastmath=STEADY)
+def measure_stride(b, frames: Frames, body_sweeps: BodySweeps):
+    """How far a frame has gone and turned in the substep."""
+    turned = rotation_vector_between(frames.begin_q[b], frames.q[b])
+    body_sweeps.stride[b] = norm(sub(frames.x[b], frames.begin_x[b])), norm(turned)
 
 
 @steady
@@ -126,7 +145,7 @@ def is_above(plane, starts, ends, turn, pose, keep):
 @once
 def find_times(meshes: bool) -> Kernel:
     """Kernel that finds the time of impact of an item and a piece."""
-    distance_and_normal = distances(meshes)
+    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
 
     @kernel(fastmath=STEADY)
     def find_body_time(
@@ -147,7 +166,9 @@ def find_times(meshes: bool) -> Kernel:
         pose = body_shapes.local_pose[k]
         if is_above(contacts.plane[m], starts, ends, turn, pose, KEPT * radius):
             return
-        time = impact_time(distance_and_normal, solid, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0)
+        time = impact_time(
+            distance_and_normal, triangle_distance, solid, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0
+        )
         paths.time[m] = time
         if time < ONE:
             state.hit[0] = 1
@@ -161,7 +182,7 @@ def part_paths(meshes: bool) -> Kernel:
 
     A contact that does not push is where they meet. In a turn in which they join, that is all.
     """
-    distance_and_normal = distances(meshes)
+    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
 
     @kernel(fastmath=STEADY)
     def part_body_paths(
@@ -180,7 +201,9 @@ def part_paths(meshes: bool) -> Kernel:
             radius = np.float64(least_of(begins.radius, i))
             time, pose = paths.time[m], body_shapes.local_pose[k]
             points = along(starts, ends, turn, pose, time)
-            _, weights = least_distance(distance_and_normal, solid, fields, points, radius + radius, 0.0, 0.0)
+            _, weights = least_distance(
+                distance_and_normal, triangle_distance, solid, fields, points, radius + radius, 0.0, 0.0
+            )
             at = blend(weights, points[0], points[1], points[2])
             value, n = distance_and_normal(kind, at, size, fields)
             # the point of the body that is met, at the impact and at the end, in the axes at the start
@@ -194,7 +217,14 @@ def part_paths(meshes: bool) -> Kernel:
             gone = sub(rotate(exponential(turn), met), rotate(exponential(scale(turn, time)), met))
             path = sub(blend(weights, ends[0], ends[1], ends[2]), blend(weights, starts[0], starts[1], starts[2]))
             first, _ = least_distance(
-                distance_and_normal, solid, fields, along(starts, ends, turn, pose, 0.0), radius, 0.0, 0.0
+                distance_and_normal,
+                triangle_distance,
+                solid,
+                fields,
+                along(starts, ends, turn, pose, 0.0),
+                radius,
+                0.0,
+                0.0,
             )
             depth = min(radius, first) - (dot(n, sub(scale(path, ONE - time), gone)) + value)
             part = vertex_weights(weights, i)
@@ -261,11 +291,13 @@ class BodyPaths:
     def record_times(self, p: Program) -> None:
         """Record that the times of impact are found."""
         with p.when((self._gate.open, 0)):
+            frames, body_sweeps = self._certificate.frames, self._contacts.body_sweeps
             self._contacts.record_follow(p, False)
+            p.launch(measure_stride, frames, body_sweeps, count=len(frames))
         for each, paths in zip(self._contacts.lists, self._paths, strict=True):
             with p.when((self._gate.open, 0)):
                 records, count = (paths, each.items, each.contacts), (each.counts.contacts, 0)
-                p.launch(pass_over, *records, *self._contacts.moving, count=count, grain=256)
+                p.launch(pass_over, *records, *self._moving, count=count, grain=256)
                 p.launch(self._find, *records, *self._records, count=count, grain=64)
 
     def record_part(self, p: Program) -> None:
@@ -290,6 +322,12 @@ class BodyPaths:
                 p.serial(
                     join_paths, *records, self._contacts.table, c.zones, c.forest, c.shares, c.state, c.first_frame
                 )
+
+    @property
+    def _moving(self) -> tuple[Record, ...]:
+        contacts = self._contacts
+        moving = contacts.contact_particles, contacts.particles, self._certificate.begins
+        return *moving, contacts.table, contacts.body_sweeps
 
     @property
     def _records(self) -> tuple[Record, ...]:

@@ -64,6 +64,7 @@ class BodySweeps(Record):
     start_v = Field(np.float64, 3, unit="m/s", doc="velocity at the start of the substep")
     start_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity at the start of the substep")
     path = Field(np.float64, 2, unit="m, rad", doc="how far it has gone and turned since the detection, added up")
+    stride = Field(np.float64, 2, unit="m, rad", doc="how far it has gone and turned in the substep")
     last_x = Field(np.float64, 3, unit="m", doc="origin up to which the path is known")
     last_q = Field(np.float64, 4, doc="quaternion up to which the path is known")
     left_x = Field(np.float64, 3, unit="m", doc="origin after the last sweep")

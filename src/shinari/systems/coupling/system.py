@@ -16,7 +16,7 @@ import numpy as np
 from shinari.collision.broad.pairs import Keys
 from shinari.collision.narrow.fields import body_fields
 from shinari.collision.report import ContactImpulses
-from shinari.compute import Program, Record
+from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
 from shinari.model.model import Model
 from shinari.model.particles import Origins, Particles
@@ -310,11 +310,6 @@ class BodyParticles(System):
     def record_follow(self, p: Program, first: bool) -> None:
         """Record that the paths of the frames go on to where these are; `first` in a substep."""
         p.launch(follow_frame, self._frames, self.body_sweeps, int(first), count=len(self._frames))
-
-    @property
-    def moving(self) -> tuple[Record, ...]:
-        """What tells the paths of particles and pieces since the detection."""
-        return self.contact_particles, self.particles, self.table, self.body_sweeps
 
     def path_certifier(self, certificate: Certificate) -> BodyPaths:
         """What certifies the paths of particles and elements against bodies."""

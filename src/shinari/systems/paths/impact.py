@@ -5,9 +5,9 @@ algorithm 1): relative to the origin of the frame of the solid the corners go st
 they end, while the solid turns. No point of the triangle goes farther than the corner that goes farthest, and no point
 of the solid than the rotation times its distance from the origin.
 
-The least distance is bounded from below by bisecting the triangle: a solid is no nearer to a part of it than its
-distance from the centroid less the extent of the part. A convex solid lies behind each plane that touches it: a few
-planes do instead.
+The least distance is bounded from below. A convex solid lies behind each plane that touches it: a few planes tell. From
+a mesh it is that of the nearest triangles. Another solid is no nearer to a part of the triangle than its distance from
+the centroid less the extent of the part, which is bisected.
 """
 
 import numpy as np
@@ -17,6 +17,7 @@ from shinari.maths.function import steady
 from shinari.maths.poses import to_local
 from shinari.maths.quaternion import exponential, rotate_back
 from shinari.maths.vec3 import ONE, add, norm, scale, sub
+from shinari.shapes.kernels.all_distances import is_mesh
 from shinari.systems.colliders.cutting_planes import FAR, PLANES, keep_plane, lowest_of_planes
 from shinari.systems.colliders.elements import blend, longest_path, tangent
 
@@ -74,11 +75,29 @@ def cut_distance(distance_and_normal, solid, fields, points, enough, allowed, to
 
 
 @steady
-def least_distance(distance_and_normal, solid, fields, points, enough, allowed, too_near):
+def surface_distance(distance_and_normal, triangle_distance, solid, fields, points, enough):
+    """Distance of a triangle from a mesh, negative where it begins inside, and the weights of the nearest point.
+
+    A mesh that is a sheet is solid within half its thickness. Above `enough` [m] it is told as that, inside or not.
+    """
+    kind, s, _ = solid
+    mesh = np.int64(s[0])
+    half = max(fields.frames[mesh, 5], enough - enough)
+    distance, weights = triangle_distance(points, mesh, enough + half, fields)
+    if distance < enough + half:
+        value, _ = distance_and_normal(kind, blend(weights, points[0], points[1], points[2]), s, fields)
+        if value < enough - enough:
+            return value, weights
+    return distance - half, weights
+
+
+@steady
+def least_distance(distance_and_normal, triangle_distance, solid, fields, points, enough, allowed, too_near):
     """A lower bound of the distance of a triangle from a solid, and the weights of about the nearest point.
 
     Args:
         distance_and_normal: The function of the shapes.
+        triangle_distance: The function of the meshes.
         solid: Kind of the solid, its numbers, and the distance up to which all of it is behind each plane that touches
             it [m]: less than 0 where it is not convex.
         fields: Distance fields of meshes.
@@ -100,6 +119,8 @@ def least_distance(distance_and_normal, solid, fields, points, enough, allowed, 
         low, best, nearest = cut_distance(distance_and_normal, solid, fields, points, enough, allowed, too_near)
         if is_known(low, best, enough, too_near):
             return min(low, best), nearest
+    if is_mesh(kind):
+        return surface_distance(distance_and_normal, triangle_distance, solid, fields, points, enough)
     stack = scratch((DEPTH, 9), zero)
     for k in range(9):
         stack[0, k] = one if k % 4 == 0 else zero
@@ -162,11 +183,14 @@ def along(begins, ends, turn, pose, time):
 
 
 @steady
-def impact_time(distance_and_normal, solid, reach, fields, paths, turn, pose, radius, allowed, known):
+def impact_time(
+    distance_and_normal, triangle_distance, solid, reach, fields, paths, turn, pose, radius, allowed, known
+):
     """Time of impact of a triangle with a solid that is fixed to a frame, 1 when there is none.
 
     Args:
         distance_and_normal: The function of the shapes.
+        triangle_distance: The function of the meshes.
         solid: See `least_distance`.
         reach: How far a point of the solid can be from the origin of the frame [m].
         fields: Distance fields of meshes.
@@ -186,12 +210,12 @@ def impact_time(distance_and_normal, solid, reach, fields, paths, turn, pose, ra
     # no point goes farther than half the path from where it is in the middle of it
     points = along(begins, ends, turn, pose, zero + HALF)
     enough = KEPT * (radius + allowed) + HALF * fastest
-    distance, _ = least_distance(distance_and_normal, solid, fields, points, enough, allowed, enough)
+    distance, _ = least_distance(distance_and_normal, triangle_distance, solid, fields, points, enough, allowed, enough)
     if distance > enough:
         return zero + ONE
     points = along(begins, ends, turn, pose, zero)
     enough = KEPT * (radius + allowed) + fastest / FARTHER
-    distance, _ = least_distance(distance_and_normal, solid, fields, points, enough, allowed, zero)
+    distance, _ = least_distance(distance_and_normal, triangle_distance, solid, fields, points, enough, allowed, zero)
     least = min(KEPT * (radius + allowed), NEARLY * distance)
     if distance <= TANGLED * radius or distance - least > fastest:
         return zero + ONE
@@ -206,7 +230,7 @@ def impact_time(distance_and_normal, solid, reach, fields, paths, turn, pose, ra
             return zero + ONE
         points = along(begins, ends, turn, pose, time)
         rest = least + (ONE - time) * fastest / FARTHER
-        distance, _ = least_distance(distance_and_normal, solid, fields, points, rest, allowed, zero)
+        distance, _ = least_distance(distance_and_normal, triangle_distance, solid, fields, points, rest, allowed, zero)
         if distance - least < stop:
             break
     return safe
