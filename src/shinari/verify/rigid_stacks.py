@@ -119,7 +119,7 @@ def weights(_: str) -> Iterator[Measurement]:
 
 @check("heavy on light", "1:1000 and 1:10,000 stand; under 1 mm deep and 1 mm of creep in 10 s", precisions=ONE)
 def heavy(_: str) -> Iterator[Measurement]:
-    """A heavy cube on one light one and on three, a heavy slab on four, a heavy one between light ones."""
+    """A heavy cube on one light one, on three and on pyramids, a heavy slab on four, a heavy one between light ones."""
     for ratio in (1e3, 1e4):
         for name, densities in (
             ("on one", (100.0, 100.0 * ratio)), ("on three", (100.0,) * 3 + (100.0 * ratio,)),
@@ -135,6 +135,11 @@ def heavy(_: str) -> Iterator[Measurement]:
                 scene.add_rigid_body(Box((0.1, 0.2, 0.1)), mass=1.0, position=(x, 0.1, z), friction=0.5)
         scene.add_rigid_body(Box((1.0, 0.1, 1.0)), mass=ratio, position=(0, 0.25, 0), friction=0.5)
         yield from _stands(scene, f"1:{ratio:g}, a slab on four legs", 0.25, 4)
+        for rows in (4, 10):
+            scene = pyramid(rows, 0.2)
+            height = 0.2 * (rows + 0.5)
+            scene.add_rigid_body(Box((0.2, 0.2, 0.2)), position=(0, height, 0), density=1000.0 * ratio, friction=0.6)
+            yield from _stands(scene, f"1:{ratio:g}, on a pyramid of {rows} rows", height, len(scene.bodies) - 1)
 
 
 def _stands(scene: Scene, case: str, height: float, top: int) -> Iterator[Measurement]:

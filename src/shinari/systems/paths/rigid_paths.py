@@ -16,6 +16,7 @@ from shinari.collision.narrow.features import Features, features_of
 from shinari.collision.narrow.field_points import POOL, mesh_points
 from shinari.collision.narrow.fields import BodyFields
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
+from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
 from shinari.collision.narrow.rows import CORE_A, CORE_B, GAP, NORMAL, WIDTH
@@ -34,7 +35,7 @@ from shinari.systems.paths.shares import need_room, share_of
 from shinari.systems.paths.zones import between, join, turned_part
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
-from shinari.systems.rigid.contact.pairs import BALLS, BOXES, CAPSULES, CONVEX, MESHES, Pairs, multiplied
+from shinari.systems.rigid.contact.pairs import BALLS, BOXES, CAPSULES, CONVEX, MESHES, PLANES, Pairs, multiplied
 from shinari.systems.rigid.contact.table import kinds_of
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between
@@ -47,6 +48,9 @@ ROUGH = 0.3
 # Parts of the rest that are kept, that end the search, and that a step takes.
 KEPT, NEARER, FARTHER = 0.2, 0.1, 0.9
 STEPS = 60
+# A search at a mesh ends where its steps have not doubled in so many and would not reach the end: pairs of a jam, with
+# next to nothing left of what they may go deeper, took thousands of searches of all steps in a substep.
+LOOK, TWICE = 6, 2.0
 
 
 class RigidPairs(Record):
@@ -240,8 +244,10 @@ def bounds_of(a, b, collision_shapes, shapes, frames):
     """Relative displacement of two shapes without their turns, and how far these move a point at most [m]."""
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     move = sub(sub(frames.x[f], frames.begin_x[f]), sub(frames.x[e], frames.begin_x[e]))
-    spin = turn_of(frames, f) * spin_reach(collision_shapes, a, shapes.kind[a] == SPHERE)
-    spin += turn_of(frames, e) * spin_reach(collision_shapes, b, shapes.kind[b] == SPHERE)
+    apart = max(norm(sub(frames.x[f], frames.x[e])), norm(sub(frames.begin_x[f], frames.begin_x[e])))
+    reach_a = min(spin_reach(collision_shapes, a, shapes.kind[a] == SPHERE), apart + collision_shapes.radius[b])
+    reach_b = min(spin_reach(collision_shapes, b, shapes.kind[b] == SPHERE), apart + collision_shapes.radius[a])
+    spin = turn_of(frames, f) * reach_a + turn_of(frames, e) * reach_b
     return move, spin
 
 
@@ -296,12 +302,13 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
 
 
 FINDERS = {
+    PLANES: _finder(PLANES, plane_manifold, "find_plane_times"),
     BALLS: _finder(BALLS, ball_manifold, "find_ball_times"),
     CAPSULES: _finder(CAPSULES, capsules_manifold, "find_capsule_times"),
     BOXES: _finder(BOXES, boxes_manifold, "find_box_times", SMALL_ROOM),
     CONVEX: _finder(CONVEX, convex_manifold, "find_convex_times"),
 }
-"""Kernels by the kind of pair; half spaces have no other side."""
+"""Kernels by the kind of pair."""
 
 
 @kernel(fastmath=STEADY)
@@ -319,7 +326,7 @@ def find_mesh_times(
         allowed = DEPTH * min(thickness.least[a], thickness.least[b])
         move, spin = bounds_of(a, b, collision_shapes, shapes, frames)
         fastest = norm(move) + spin
-        time, safe, least, stop = 0.0, 0.0, 0.0, 0.0
+        time, safe, least, stop, before = 0.0, 0.0, 0.0, 0.0, 0.0
         for step in range(STEPS):
             set_pose_at(poses, collision_shapes, frames, a, time)
             set_pose_at(poses, collision_shapes, frames, b, time)
@@ -336,7 +343,12 @@ def find_mesh_times(
             elif depth - least < stop:
                 break
             safe = time
-            time += FARTHER * (depth - least) / fastest if fastest > ZERO else 1.0
+            advance = FARTHER * (depth - least) / fastest if fastest > ZERO else 1.0
+            if step % LOOK == 0:
+                if step > 0 and advance < TWICE * before and advance * (STEPS - step) < ONE - time:
+                    break
+                before = advance
+            time += advance
             if time >= ONE:
                 safe = 1.0
                 break

@@ -103,8 +103,10 @@ class RigidModel(SystemModel):
 
     def bind(self, bound: BoundSystems) -> "list[RigidBodySystem]":
         """The bodies of a simulation."""
+        from shinari.systems.rigid.contact.thin_bodies import warn_of_thin_bodies
         from shinari.systems.rigid.system import RigidBodySystem
 
+        warn_of_thin_bodies(self, bound.model.gravity, bound.settings)
         return [RigidBodySystem(bound.model, self, bound.state, bound.settings, bound.clock)]
 
     def start(self, model: "Model") -> dict[str, np.ndarray]:
