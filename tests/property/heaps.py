@@ -15,7 +15,7 @@ from shinari.geometry.motion import rotation_matrix
 
 KINDS = ("sphere", "box", "capsule", "cylinder", "cone", "ellipsoid", "hull", "mesh", "compound")
 G = 9.81
-MOST_FALL = 0.01  # part of its thickness by which gravity may move a body in a substep where heaps are resolved
+MOST_FALL = 0.003  # part of its thickness by which gravity may move a body in a substep where heaps are resolved
 
 
 @dataclass
