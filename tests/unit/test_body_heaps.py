@@ -1,6 +1,7 @@
 """Heaps: what rests stays where it is without a factor, and sweeps obey the law of contact."""
 
 import gc
+import warnings
 
 import numpy as np
 import pytest
@@ -210,3 +211,19 @@ def test_a_hanging_chain_that_is_swept_stays(links, substeps):
     # never more than its fall while the joints take up the load
     assert highest < links * mass * 9.81 * links * links * 9.81 / (60 * substeps) ** 2
     assert np.abs(sim.state.body_positions[-1] + (0, links - 1, 0)).max() < links**2 * 9.81 / (60 * substeps) ** 2
+
+
+@pytest.mark.parametrize(("size", "enough"), [(1e-4, 17), (1e-3, 6), (1e-2, None)])
+def test_bodies_that_are_too_thin_for_the_substep_are_told(size, enough) -> None:
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    scene.add_rigid_body(sn.Box((size, 2.0 * size, size)), position=(0, 2.0 * size, 0))
+    scene.add_rigid_body(sn.Box((1.0, 1.0, 1.0)), position=(3.0, 0.5, 0))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        sn.Simulation(scene, substeps=4)
+    told = [str(each.message) for each in found if issubclass(each.category, sn.ContactWarning)]
+    assert len(told) == (enough is not None)
+    if enough is not None:
+        assert told[0].startswith("'body': ")
+        assert told[0].endswith(f"take {enough} substeps")

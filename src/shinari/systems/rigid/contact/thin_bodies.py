@@ -25,14 +25,15 @@ def warn_of_thin_bodies(rigid: "RigidModel", gravity: np.ndarray, settings: Sett
     arrays, fall = rigid.collision_shapes.arrays, float(np.linalg.norm(gravity)) * settings.substep**2
     if len(arrays) < 2:
         return
-    extents = (arrays.high - arrays.low).min(axis=1)
+    thickness = np.full(len(rigid.bodies) + 1, np.inf)
+    # frames behind those of the bodies are the world and colliders
+    np.minimum.at(thickness, np.minimum(arrays.frame, len(rigid.bodies)), (arrays.high - arrays.low).min(axis=1))
     found = []
-    for k, body in enumerate(rigid.bodies):
-        own = extents[arrays.frame == k]
-        if body.kinematic or body.motion is not None or len(own) == 0 or fall <= MOST_FALL * own.min():
+    for k in np.flatnonzero(fall > MOST_FALL * thickness[:-1]):
+        body, part = rigid.bodies[k], fall / float(thickness[k])
+        if body.kinematic or body.motion is not None:
             continue
-        part = fall / float(own.min())
         enough = math.ceil(settings.substeps * math.sqrt(part / MOST_FALL))
-        found.append((part, f"{body.name!r}: gravity moves it by {part:.2g} of its thickness in a substep: contacts will "
-                            f"be deep and jam; take {enough} substeps"))  # fmt: skip
+        text = f"{body.name!r}: gravity moves it by {part:.2g} of its thickness in a substep"
+        found.append((part, f"{text}: contacts will be deep and jam; take {enough} substeps"))
     warn_of_several(found, ContactWarning)
