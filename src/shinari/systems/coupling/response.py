@@ -22,7 +22,7 @@ from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
-from shinari.systems.colliders.collide import contact_plane
+from shinari.systems.colliders.collide import contact_plane, convex_reach
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import (
@@ -95,7 +95,7 @@ def response(meshes: bool) -> Shared:
         displacement = sub(last, first)
         if gap_b >= norm(displacement) and multiplier <= ZERO:
             return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
-        behind = body_shapes.convex[k]
+        behind = convex_reach(kind, reach)
         n, depth, before = contact_plane(
             distance_and_normal, kind, s, behind, fields, first, last, reach, gap_b, normal
         )
