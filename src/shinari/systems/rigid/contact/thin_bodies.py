@@ -33,6 +33,6 @@ def warn_of_thin_bodies(rigid: "RigidModel", gravity: np.ndarray, settings: Sett
             continue
         part = fall / float(own.min())
         enough = math.ceil(settings.substeps * math.sqrt(part / MOST_FALL))
-        text = f"{body.name!r}: gravity moves it by {part:.2g} of its thickness in a substep: contacts will be deep and jam"
-        found.append((part, f"{text}; take {enough} substeps"))
+        text = f"{body.name!r}: gravity moves it by {part:.2g} of its thickness in a substep"
+        found.append((part, f"{text}: contacts will be deep and jam; take {enough} substeps"))
     warn_of_several(found, ContactWarning)
