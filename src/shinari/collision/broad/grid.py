@@ -401,11 +401,12 @@ class Grid:
 
     def record_build(self, p: Program, count: Cell) -> None:
         """Record the sort of the first `count` points. The run stops where they are spread too far: see `check`."""
-        points, chunks, extent, levels = self.points, self._chunks, self.extent, self.levels
+        points, extent, levels = self.points, self.extent, self.levels
         each, least = (extent.chunks, 0), FEWEST_COUNTED // p.most_parts
         room = min(max(len(points) // least, 1), p.most_parts)
-        if len(chunks) < room:
-            chunks.grow(room)
+        if len(self._chunks) < room:
+            self._chunks = Chunks.zeros(room, points.precision)
+        chunks = self._chunks
         p.copy(count, (extent.points, 0))
         p.serial(divide_points, extent, chunks, least)
         p.launch(find_bounds, points, chunks, extent, count=each, grain=1)
