@@ -24,9 +24,9 @@ class Keys(Record):
 
 
 @function
-def first_from(key, keys, count):
-    """Row of the first of ascending keys that is not below a key."""
-    low, high = 0, count
+def first_from(key, keys, begin, end):
+    """Row of the first of ascending keys from `begin` on that is not below a key; `end` where there is none."""
+    low, high = begin, end
     while low < high:
         middle = (low + high) // 2
         if keys[middle] < key:
@@ -39,7 +39,7 @@ def first_from(key, keys, count):
 @function
 def contains(keys, key):
     """Whether a key is in a sorted list."""
-    at = first_from(key, keys.key, len(keys))
+    at = first_from(key, keys.key, 0, len(keys))
     return at < len(keys) and keys.key[at] == key
 
 

@@ -266,7 +266,7 @@ def list_item(
         The number of contacts.
     """
     n, t, reach, point, free = 0, items.object[e], items.reach[e], items.middle[e], items.free[e]
-    o = first_from(e, old.item, counts.old[0])
+    o = first_from(e, old.item, 0, counts.old[0])
     c, end = boxes.start[t], boxes.end[t]
     while True:
         k = candidates.body_shape[c] if c < end and reach >= ZERO else len(body_shapes)

@@ -41,7 +41,7 @@ def chosen(side, r, paths):
 @shared
 def ignore_each_other(key: int, objects: Objects) -> bool:
     """Whether two objects ignore each other."""
-    at = first_from(key, objects.ignored, len(objects))
+    at = first_from(key, objects.ignored, 0, len(objects))
     return at < len(objects) and objects.ignored[at] == key
 
 

@@ -5,6 +5,7 @@ The shapes of a leaf of the tree descend together: one descent finds the boxes t
 
 import numpy as np
 
+from shinari.collision.broad.pairs import first_from
 from shinari.collision.narrow.pose_records import Poses
 from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
@@ -62,15 +63,9 @@ def may_collide(f, e, frames, ignored):
     """Whether two frames may collide."""
     low, high = min(f, e), max(f, e)
     free = f != e and (frames.inverse_mass[f] > ZERO or frames.inverse_mass[e] > ZERO)
-    begin, end = ignored.entry[low], ignored.entry[low + 1]
-    last = end
-    while begin < end:
-        middle = (begin + end) // 2
-        if ignored.entry[middle] < high:
-            begin = middle + 1
-        else:
-            end = middle
-    return free and (begin == last or ignored.entry[begin] != high)
+    end = ignored.entry[low + 1]
+    at = first_from(high, ignored.entry, ignored.entry[low], end)
+    return free and (at == end or ignored.entry[at] != high)
 
 
 @kernel(fastmath=STEADY)

@@ -308,7 +308,7 @@ def write_points(
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
     if detection.renew[0] != 0 and pairs.before[p] < 0:
         # of a state that was loaded
-        first = first_from(base, old.key, detection.old_points[0])
+        first = first_from(base, old.key, 0, detection.old_points[0])
         last = first
         while last < detection.old_points[0] and old.key[last] < base + FEATURES:
             last += 1
