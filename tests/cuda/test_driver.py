@@ -211,7 +211,7 @@ def test_a_compiler_that_is_missing_or_too_new_for_the_gpu_is_told(monkeypatch) 
 
     there, _ = device()
     there.capability = 6, 1
-    monkeypatch.setattr(drivers, "ptx", fails)
+    monkeypatch.setattr(drivers, "ptx_of_all", fails)
     with pytest.raises(sn.DeviceError, match=r"Test \(compute capability 6.1\): .*requires >=7.5.*numba-cuda\[cu13\]"):
         there.compile([(set_word, np.float64)])
     monkeypatch.setattr(api_of_cuda, "device", lambda: there)

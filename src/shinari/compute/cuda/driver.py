@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shinari.compute.cuda.api import BLOCK_ROWS, Launch
-from shinari.compute.cuda.ptx import SYMBOL, compile_missing, ptx
+from shinari.compute.cuda.ptx import SYMBOL, ptx_of_all
 from shinari.compute.cuda.words import FOLLOWS
 from shinari.compute.kernels import Kernel
 from shinari.compute.once import cached_property
@@ -249,8 +249,7 @@ class DriverDevice:
 
     def _ptx(self, kernels: list[tuple[Kernel, type]]) -> list[str]:
         try:
-            compile_missing(kernels, self.capability)  # type: ignore[arg-type]
-            return [ptx(*each, self.capability) for each in kernels]  # type: ignore[arg-type]
+            return ptx_of_all(kernels, self.capability)  # type: ignore[arg-type]
         except AttributeError as error:
             if "module 'numpy'" not in str(error):
                 raise

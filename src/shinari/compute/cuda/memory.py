@@ -270,9 +270,8 @@ class DeviceMemory:
 
     def fetch(self, array: np.ndarray) -> np.ndarray:
         """The array, up to date on the host; Python may write into it until the next run."""
-        mirror = self._mirrors.get(owner_of(array).ctypes.data)
+        mirror = self.mirror_of(self.read(array))
         if mirror is not None:
-            self._download(mirror)
             if not mirror.host_newer and mirror.data.nbytes <= COMPARED:
                 mirror.seen = mirror.data.copy()
             self._touch(mirror)
@@ -280,7 +279,7 @@ class DeviceMemory:
 
     def read(self, array: np.ndarray) -> np.ndarray:
         """The array, up to date on the host; nobody writes into it there."""
-        mirror = self._mirrors.get(owner_of(array).ctypes.data)
+        mirror = self.mirror_of(array)
         if mirror is not None:
             self._download(mirror)
         return array

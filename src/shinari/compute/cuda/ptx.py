@@ -31,12 +31,29 @@ def ptx(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
     Raises:
         CompileError: It does not compile.
     """
-    path = place_of(kernel, precision, capability)
-    if (data := cached_files.read_verified(path)) is not None:
-        return data.decode()
-    text = compiled(kernel, precision, capability)
-    cached_files.write_verified(path, text.encode())
-    return text
+    return ptx_of_all([(kernel, precision)], capability)[0]
+
+
+def ptx_of_all(kernels: list[tuple[Kernel, type]], capability: tuple[int, int]) -> list[str]:
+    """PTX of kernels; see `ptx`. Where several are missing, several processes compile them."""
+    places = [place_of(*each, capability) for each in kernels]
+    found = [cached_files.read_verified(path) for path in places]
+    missing = [number for number, data in enumerate(found) if data is None]
+    if len(missing) > 1 and compiling.processes() > 1:
+        # what each child would load again
+        compiled(words.set_word, np.float32, capability)
+        progress = Progress(len(missing))
+        compiling.in_children(lambda k, _: bool(ptx(*kernels[missing[k]], capability)), len(missing), progress)
+        progress.finish()
+        for number in missing:
+            found[number] = cached_files.read_verified(places[number])
+    texts = []
+    for each, path, data in zip(kernels, places, found, strict=True):
+        text = compiled(*each, capability) if data is None else data.decode()
+        if data is None:
+            cached_files.write_verified(path, text.encode())
+        texts.append(text)
+    return texts
 
 
 def place_of(kernel: Kernel, precision: type, capability: tuple[int, int]) -> Path:
@@ -44,20 +61,6 @@ def place_of(kernel: Kernel, precision: type, capability: tuple[int, int]) -> Pa
     made_of = (toolchain(), capability, kernel.made_of(precision), dependencies(kernel.python_function, precision))
     name = f"{kernel.name}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}"
     return cached_files.cache_folder("ptx") / f"{name}.ptx"
-
-
-def compile_missing(kernels: list[tuple[Kernel, type]], capability: tuple[int, int]) -> None:
-    """Compile the PTX of kernels into the cache, in several processes; one that does not compile is left."""
-    if len(kernels) < 2 or compiling.processes() < 2:
-        return
-    missing = [each for each in kernels if cached_files.read_verified(place_of(*each, capability)) is None]
-    if len(missing) < 2:
-        return
-    # what each child would load again
-    compiled(words.set_word, np.float32, capability)
-    progress = Progress(len(missing))
-    compiling.in_children(lambda number, _: bool(ptx(*missing[number], capability)), len(missing), progress)
-    progress.finish()
 
 
 @cache
