@@ -18,8 +18,11 @@ class Elements:
 
     def __init__(self, points: np.ndarray, model: Model, who: Participants) -> None:
         self.edges, columns = points.shape[1] == 2, np.minimum(np.arange(3), points.shape[1] - 1)
-        self.side = Side(points=np.ascontiguousarray(points[:, columns]), object_index=model.owners[points[:, 0]])
+        # neighbours next to each other: rows that are chosen are asked for in packets of eight
         rest = (model.origins[model.origin_index[points]] + who.rest[points]).mean(axis=1)
+        order = hilbert_order(rest)
+        points, rest = points[order], rest[order]
+        self.side = Side(points=np.ascontiguousarray(points[:, columns]), object_index=model.owners[points[:, 0]])
         self.tree = Bvh(rest, model.real, points=self.side.points)
         self.order = Queries(box=hilbert_order(rest).astype(np.uint32))
         # rows with a particle that is astray
