@@ -176,17 +176,22 @@ def multiplied(pose, local):
 
 
 @kernel(fastmath=STEADY)
-def set_frame_pose(f, frames: Frames, poses: Poses):
-    """Pose of a frame at the start of the substep."""
+def set_frame_pose(f, frames: Frames, margins: FrameMargins, poses: Poses):
+    """Pose of a frame at the start of the substep; one that stands still has that of the last one."""
+    if margins.still[f]:
+        return
     m0, m1, m2 = rotation_rows(frames.q0[f])
     x = frames.x0[f]
     poses.pose[f] = m0[0], m0[1], m0[2], m1[0], m1[1], m1[2], m2[0], m2[1], m2[2], x[0], x[1], x[2]
 
 
 @kernel(fastmath=STEADY)
-def set_shape_pose(g, collision_shapes: CollisionShapeArrays, frame_poses: Poses, poses: Poses):
-    """Pose of a collision shape."""
-    poses.pose[g] = multiplied(frame_poses.pose[collision_shapes.frame[g]], collision_shapes.local[g])
+def set_shape_pose(
+    g, collision_shapes: CollisionShapeArrays, margins: FrameMargins, frame_poses: Poses, poses: Poses
+):  # fmt: skip
+    """Pose of a collision shape; that of a frame that stands still is as it was."""
+    if not margins.still[collision_shapes.frame[g]]:
+        poses.pose[g] = multiplied(frame_poses.pose[collision_shapes.frame[g]], collision_shapes.local[g])
 
 
 @steady

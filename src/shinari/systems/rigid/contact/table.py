@@ -134,16 +134,16 @@ class BodyContacts:
             table.grow(n)
         self.detection.points[0] = n
         table.key[:n], table.core[:n], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
-        self.detection.searched[0] = self.detection.pairs[0] = 0
+        self.detection.searched[0] = self.detection.pairs[0] = self.detection.unmoved[0] = 0
 
     def record_find(self, p: Program) -> None:
         """Record the search for the points at the start of a substep."""
         if len(self._collision_shapes) == 0:
             return
-        frames, arrays = self._frames, self._collision_shapes.arrays
-        p.launch(set_frame_pose, frames, self.poses, count=len(self.poses))
-        p.launch(set_shape_pose, arrays, self.poses, self._shape_poses, count=len(arrays))
+        frames, arrays, margins = self._frames, self._collision_shapes.arrays, self.margins
         self._broad.record_decide(p)
+        p.launch(set_frame_pose, frames, margins, self.poses, count=len(self.poses))
+        p.launch(set_shape_pose, arrays, margins, self.poses, self._shape_poses, count=len(arrays))
         with p.when((self.detection.renew, 0)):
             self._broad.record_find(p)
         self._record_points(p)
