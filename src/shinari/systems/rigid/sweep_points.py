@@ -158,7 +158,8 @@ def sweep_lane(b, lane, own, on_a, batches, rows, spins, bodies, paths, nodes):
         push(ta, on_a, bodies)
         on_a = ZERO
     other, on_c, pushed = read_node(c, bodies, paths, nodes), ZERO, False
-    for r in range(batches.row[b], batches.row[b] + batches.count[b, lane]):
+    last = batches.row[b] + batches.count[b, lane] - 1
+    for r in range(batches.row[b], last + 1):
         ra, rc = lane_arms(rows.arms, r, lane)
         old = lane3(rows.force, r, lane)
         new = solve_point(r, lane, displaced(own, other, ra, rc), rows)
@@ -183,7 +184,9 @@ def sweep_lane(b, lane, own, on_a, batches, rows, spins, bodies, paths, nodes):
                 push(ta, on_a, bodies)
                 push(tc, on_c, bodies)
                 on_a, on_c = ZERO, ZERO
-                own, other = read_node(a, bodies, paths, nodes), read_node(c, bodies, paths, nodes)
+                own = read_node(a, bodies, paths, nodes)
+                if r < last:
+                    other = read_node(c, bodies, paths, nodes)
     if pushed and c != len(nodes) - 1:
         push_node(c, on_c, bodies, nodes)
     return own, on_a
