@@ -295,7 +295,7 @@ def finish_point(r, lane, p, n, ahead, rows, points, work):
     last = sub(points.force[p], scale(n, start))
     kept = add(last, scale(sub(hold, last), LEAVES))
     more = max(normal + ahead * (normal - start), 0.0) if start > 0.0 else normal
-    work.kept_force[p] = add(scale(n, more), scale(kept, held_part(kept, more, law)))
+    work.applied[p] = add(scale(n, more), scale(kept, held_part(kept, more, law)))
 
 
 @kernel(fastmath=STEADY)

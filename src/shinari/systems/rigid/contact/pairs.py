@@ -35,9 +35,6 @@ from shinari.shapes.sphere import SPHERE
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import SLACK, TWO, Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_points import (
-    MARK_FEATURE,
-    MARK_RADIUS_A,
-    MARK_RADIUS_B,
     SLOT_NORMAL,
     SLOT_OFFSET,
     SLOT_POINT,
@@ -295,7 +292,7 @@ def place_points(
 @steady
 def write_slot(at, f, e, poses, stored, rows, i):
     """Store row i of a manifold as the point in row `at`."""
-    side, slots, marks = rows[i, OF_A], stored.slots, stored.marks
+    side, slots = rows[i, OF_A], stored.slots
     own, other = (f, e) if side > ZERO else (e, f)
     core, face = (CORE_B, CORE_A) if side > ZERO else (CORE_A, CORE_B)
     n, pose = vector_at(rows, i, NORMAL), poses.pose[own]
@@ -305,8 +302,7 @@ def write_slot(at, f, e, poses, stored, rows, i):
     radii = rows[i, RADIUS_A] + rows[i, RADIUS_B]
     offset = dot(n, sub(vector_at(rows, i, face), origin(pose)))
     slots[at, SLOT_OFFSET], slots[at, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
-    marks[at, MARK_RADIUS_A], marks[at, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
-    marks[at, MARK_FEATURE] = rows[i, FEATURE]
+    stored.feature[at] = np.int32(rows[i, FEATURE])
 
 
 @shared(fastmath=STEADY)
