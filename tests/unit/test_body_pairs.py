@@ -202,6 +202,35 @@ def test_what_is_known_of_a_pair_outlasts_a_detection():
     np.testing.assert_array_equal(contacts.table.key[: contacts.table.count], keys)
 
 
+def test_what_has_not_moved_since_the_last_step_is_not_searched_again():
+    """The candidates of a step are those of the last one where all is as it was then, and only there."""
+
+    def take_step():
+        contacts.begin()
+        contacts.find(1)
+        return bool(contacts.detection.search[0])
+
+    contacts, frames = contacts_of(lattice(4, at_random(2.0)))
+    pairs = listed_pairs(contacts).copy()
+    assert contacts.detection.search[0]
+    assert not take_step()
+    np.testing.assert_array_equal(listed_pairs(contacts), pairs)
+    for change in (frames.x0, frames.v, frames.w):
+        change[13] += 0.5
+        assert take_step()
+        fresh, _ = contacts_of(lattice(4, at_random(2.0)), frames)
+        np.testing.assert_array_equal(listed_pairs(contacts), listed_pairs(fresh))
+        assert not take_step()
+    # within a step: what another search found is not what the next step would find first
+    place = frames.x0.copy()
+    frames.x0[13] += 10.0
+    contacts.find(1)
+    frames.x0[...] = place
+    contacts.find(1)
+    assert contacts.detections == 3
+    assert take_step()
+
+
 def test_hulls_that_keep_what_separated_them_move_as_those_that_do_not():
     points = np.random.default_rng(42).normal(size=(32, 3))
     hull = sn.ConvexHull(points / np.linalg.norm(points, axis=1)[:, None])

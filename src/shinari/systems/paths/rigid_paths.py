@@ -81,6 +81,7 @@ class RigidGate(Record):
     """One row."""
 
     open = Field(np.int64, doc="whether a pair is looked at")
+    moving = Field(np.int64, doc="whether a frame has been moved since paths were looked at, away from where it began")
 
 
 class RigidPaths:
@@ -111,10 +112,13 @@ class RigidPaths:
         c, arrays, count = self._certificate, self._shapes.arrays, (self._detection.pairs, 0)
         moving = (c.frames,)
         p.copy(0, (self._gate.open, 0))
+        p.copy(0, (self._gate.moving, 0))
         with p.when(count):
-            p.launch(measure_turn, self._turns, c.frames, c.state, count=len(self._turns))
-        records = self._paths, self._pairs, arrays, self._thickness, c.frames, self._turns, self._gate
-        p.launch(screen_pair, *records, count=count)
+            p.launch(measure_turn, self._turns, c.frames, c.state, self._gate, count=len(self._turns))
+        # where all frames stand, no path meets another
+        with p.when((self._gate.moving, 0)):
+            records = self._paths, self._pairs, arrays, self._thickness, c.frames, self._turns, self._gate
+            p.launch(screen_pair, *records, count=count)
         shapes = self._shapes.shapes
         with p.when((self._gate.open, 0)):
             for kind in sorted(self._kinds & set(FINDERS)):
@@ -169,12 +173,17 @@ def turn_of(frames, f):
 
 
 @kernel(fastmath=STEADY)
-def measure_turn(f, turns: Turns, frames: Frames, state: PathState):
-    """Write the rotation of a frame in the substep, and whether its path is another than when it was looked at."""
+def measure_turn(f, turns: Turns, frames: Frames, state: PathState, gate: RigidGate):
+    """Write the rotation of a frame in the substep, and whether its path is another than when it was looked at.
+
+    All that are moving write the same flag.
+    """
     changed = state.turn[0] == 0 or turns.x[f] != frames.x[f] or turns.q[f] != frames.q[f]
     turns.changed[f] = changed
     if changed:
         turns.turn[f], turns.x[f], turns.q[f] = turn_of(frames, f), frames.x[f], frames.q[f]
+        if frames.x[f] != frames.begin_x[f] or frames.q[f] != frames.begin_q[f]:
+            gate.moving[0] = 1
 
 
 @kernel(fastmath=STEADY)

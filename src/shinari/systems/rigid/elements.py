@@ -81,10 +81,14 @@ class PointWork(Record):
     limit = Field(np.float64, unit="N", doc="normal force that bounds the friction")
     stored_limit = Field(np.float64, unit="N", doc="limit before the solution")
     force = Field(np.float64, 3, unit="N", doc="force now")
-    applied = Field(np.float64, 3, unit="N", doc="force that the Newton steps so far have applied")
-    kept_force = Field(np.float64, 3, unit="N", doc="force that the next substep starts from, after sweeps")
+    applied = Field(
+        np.float64,
+        3,
+        unit="N",
+        doc="force that the Newton steps so far have applied; after sweeps that from which the next substep starts",
+    )
     sliding_direction = Field(np.float64, 3, doc="direction of the friction while sliding")
-    status = Field(np.int64, doc="APART, STICKING or SLIDING")
+    status = Field(np.int8, doc="APART, STICKING or SLIDING")
 
 
 class Curved(Record):

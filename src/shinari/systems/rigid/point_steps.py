@@ -207,4 +207,4 @@ def store_points(
         if direct:
             points.force[p], work.force[p] = (0.0, 0.0, 0.0), work.applied[p]
         else:
-            points.force[p] = work.force[p] if c < 0 else work.kept_force[p]
+            points.force[p] = work.force[p] if c < 0 else work.applied[p]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shinari.collision.law import friction, tangential
+from shinari.collision.law import SLIDING_FRICTION, STATIC_FRICTION, tangential
 from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -158,7 +158,8 @@ def sweep_lane(b, lane, own, on_a, batches, rows, spins, bodies, paths, nodes):
         push(ta, on_a, bodies)
         on_a = ZERO
     other, on_c, pushed = read_node(c, bodies, paths, nodes), ZERO, False
-    for r in range(batches.row[b], batches.row[b] + batches.count[b, lane]):
+    last = batches.row[b] + batches.count[b, lane] - 1
+    for r in range(batches.row[b], last + 1):
         ra, rc = lane_arms(rows.arms, r, lane)
         old = lane3(rows.force, r, lane)
         new = solve_point(r, lane, displaced(own, other, ra, rc), rows)
@@ -183,7 +184,9 @@ def sweep_lane(b, lane, own, on_a, batches, rows, spins, bodies, paths, nodes):
                 push(ta, on_a, bodies)
                 push(tc, on_c, bodies)
                 on_a, on_c = ZERO, ZERO
-                own, other = read_node(a, bodies, paths, nodes), read_node(c, bodies, paths, nodes)
+                own = read_node(a, bodies, paths, nodes)
+                if r < last:
+                    other = read_node(c, bodies, paths, nodes)
     if pushed and c != len(nodes) - 1:
         push_node(c, on_c, bodies, nodes)
     return own, on_a
@@ -222,12 +225,26 @@ def solve_point(r, lane, d, rows):
     n, f, reach = lane3(rows.normal, r, lane), lane3(rows.force, r, lane), lane3(rows.reach, r, lane)
     softness, grip, law = rows.softness[r, lane], rows.grip[r, lane], (rows.law[r, 0, lane], rows.law[r, 1, lane])
     old, along = dot(n, f), dot(n, d)
-    normal = max(old - (rows.gap[r, lane] + along + softness * old) / (rows.along[r, lane] + softness), 0.0)
+    # a quotient would wait for the displacement as well
+    stiffness = 1.0 / (rows.along[r, lane] + softness)
+    normal = max(old - stiffness * (rows.gap[r, lane] + along + softness * old), 0.0)
     before = sub(f, scale(n, old))
     wanted = sub(sub(lane3(rows.hold, r, lane), before), scale(sub(d, scale(n, along)), grip))
     trial = sub(wanted, scale(reach, grip * (normal - old)))
     hold = add(before, scale(trial, 1.0 / (1.0 + grip * rows.across[r, lane])))
-    return add(scale(n, normal), friction(hold, normal, law))
+    return add(scale(n, normal), scale(hold, held_part(hold, normal, law)))
+
+
+@steady
+def held_part(hold, normal, law):
+    """Part of a friction that a normal force bears, as of `shinari.collision.law.friction`.
+
+    What sticks does not wait for a root.
+    """
+    square, most = dot(hold, hold), law[STATIC_FRICTION] * normal
+    if square <= most * most:
+        return 1.0
+    return min(law[SLIDING_FRICTION] * normal / np.sqrt(square), 1.0)
 
 
 @steady

@@ -131,7 +131,10 @@ def push(r, w, bodies):
     while r >= 0:
         # D^-1 is symmetric
         bodies.state[r] = add_rows(bodies.state[r], transposed_times(bodies.inverse, r, w))
-        w, r = minus_transposed_times(bodies.carry, r, w), bodies.parent[r]
+        parent = bodies.parent[r]
+        if parent >= 0:
+            w = minus_transposed_times(bodies.carry, r, w)
+        r = parent
 
 
 @steady

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shinari.collision.law import APART, COMPLIANCE, SLIDING, STICKING, friction, tangential
+from shinari.collision.law import APART, COMPLIANCE, SLIDING, STICKING, tangential
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -29,7 +29,14 @@ from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.progress import ROOM, Counts
 from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, SweepOrder, Tasks
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
-from shinari.systems.rigid.sweep_points import NONE, release, spin_side_by_side, sweep_lane, sweep_side_by_side
+from shinari.systems.rigid.sweep_points import (
+    NONE,
+    held_part,
+    release,
+    spin_side_by_side,
+    sweep_lane,
+    sweep_side_by_side,
+)
 from shinari.systems.rigid.sweep_renewal import renew_tree
 from shinari.systems.rigid.sweep_rows import (
     AHEAD,
@@ -288,7 +295,7 @@ def finish_point(r, lane, p, n, ahead, rows, points, work):
     last = sub(points.force[p], scale(n, start))
     kept = add(last, scale(sub(hold, last), LEAVES))
     more = max(normal + ahead * (normal - start), 0.0) if start > 0.0 else normal
-    work.kept_force[p] = add(scale(n, more), friction(kept, more, law))
+    work.applied[p] = add(scale(n, more), scale(kept, held_part(kept, more, law)))
 
 
 @kernel(fastmath=STEADY)

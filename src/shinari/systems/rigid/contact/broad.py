@@ -158,11 +158,13 @@ class BroadPhase:
     def record_find(self, p: Program) -> None:
         """Record the search for pairs. Points of pairs that remain are kept if `detection.keep_points`."""
         frames, margins, d = self._frames, self.margins, self.detection
-        with p.repeat(3, until=(d.done, 0)):
-            p.launch(set_margin, frames, margins, d, self._weight, self._dt, self._h, count=len(margins))
-            p.serial(sum_margins, d, margins)
-            self._record_search(p)
-            p.serial(check_pair_count, d, self._start_boxes)
+        with p.when((d.search, 0)):
+            with p.repeat(3, until=(d.done, 0)):
+                p.launch(set_margin, frames, margins, d, self._weight, self._dt, self._h, count=len(margins))
+                p.serial(sum_margins, d, margins)
+                self._record_search(p)
+                p.serial(check_pair_count, d, self._start_boxes)
+            self._record_found(p)
         self._record_list(p)
         p.serial(count_detection, d)
 
@@ -176,6 +178,7 @@ class BroadPhase:
         p.serial(extend_paths, d, self._frames, self.margins, self._h)
         with p.when((d.left_path, 0)):
             self._record_search(p)
+            self._record_found(p)
             self._record_list(p)
 
     def _record_search(self, p: Program) -> None:
@@ -204,12 +207,17 @@ class BroadPhase:
             self._half_spaces,
         )
 
-    def _record_list(self, p: Program) -> None:
-        arrays, pairs, old, kept, d = self._collision_shapes.arrays, self.pairs, self._old, self._kept, self.detection
-        count, scan = len(self._collision_shapes), self._scans[1]
-        p.require(self._found, (d.found_pairs, 0))
+    def _record_found(self, p: Program) -> None:
+        """Record the list of the candidates that a search has counted."""
+        count = len(self._collision_shapes)
+        p.require(self._found, (self.detection.found_pairs, 0))
         p.launch(copy_candidates, self._candidates, self._few, self._found, count=count, grain=32)
         p.launch(list_candidates, self._candidates, self._found, *self._search, count=count, grain=32)
+
+    def _record_list(self, p: Program) -> None:
+        """Record the list of the pairs, by the candidates."""
+        arrays, pairs, old, kept, d = self._collision_shapes.arrays, self.pairs, self._old, self._kept, self.detection
+        count, scan = len(self._collision_shapes), self._scans[1]
         p.copy(0, (d.old_pairs, 0))
         with p.when((d.keep_points, 0)):
             p.copy((d.pairs, 0), (d.old_pairs, 0))

@@ -36,6 +36,10 @@ class Detection(Record):
     searched = Field(np.int64, doc="whether pairs were searched in this step")
     keep_points = Field(np.int64, doc="whether the points of pairs that remain are kept")
     renew = Field(np.int64, doc="whether pairs are found in this substep")
+    search = Field(np.int64, doc="whether their candidates are searched, or are those of the last step")
+    unmoved = Field(
+        np.int64, doc="whether all frames have stood still since the last search, and it was the first of its step"
+    )
     bound = Field(np.float64, doc="largest margin in sizes of a frame; 0 where it is ROOMY")
     done = Field(np.int64, doc="whether the margins are accepted")
     any_swept = Field(np.int64, doc="whether a frame was swept in the last search")
@@ -133,19 +137,27 @@ def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: 
 
 @kernel
 def decide(_, detection: Detection, margins: FrameMargins):
-    """Decide whether pairs are found in this substep."""
-    away = False
+    """Decide whether pairs are found in this substep, and whether their candidates are searched for that.
+
+    The first search of a step depends on poses and velocities alone: where none has changed since that of the last
+    step, it would find the same.
+    """
+    away, still, first = False, True, detection.searched[0] == 0
     for f in range(len(margins)):
         away |= margins.away[f]
-    detection.renew[0] = 1 if away or detection.searched[0] == 0 or detection.each_substep[0] != 0 else 0
-    if detection.renew[0] != 0:
+        still &= margins.still[f]
+    detection.renew[0] = 1 if away or first or detection.each_substep[0] != 0 else 0
+    known = still and detection.unmoved[0] != 0
+    detection.search[0] = 1 if detection.renew[0] != 0 and not (first and known) else 0
+    detection.unmoved[0] = 1 if (first if detection.search[0] != 0 else known) else 0
+    if detection.search[0] != 0:
         detection.keep_points[0] = 1 if detection.each_substep[0] == 0 else 0
         detection.keep_pairs[0] = detection.done[0] = 0
         # a dense scene stays so for the rest of the step
         detection.bound[0] = detection.bound[0] if detection.searched[0] != 0 else 0.0
-    elif detection.any_swept[0] != 0:
+    elif detection.renew[0] == 0 and detection.any_swept[0] != 0:
         # the paths are those of the last substep
-        detection.any_swept[0] = 0
+        detection.any_swept[0] = detection.unmoved[0] = 0
         for f in range(len(margins)):
             margins.path[f], margins.spin[f], margins.swept[f] = (0.0, 0.0, 0.0), 0.0, False
 
@@ -232,6 +244,7 @@ def extend_paths(_, detection: Detection, frames: Frames, margins: FrameMargins,
     if left_path == 0:
         return
     detection.any_swept[0] = detection.keep_points[0] = detection.keep_pairs[0] = 1
+    detection.unmoved[0] = 0
     for f in range(len(margins)):
         margins.velocity[f] = frames.v[f]
         if margins.left_path[f]:

@@ -1,5 +1,7 @@
 """The points of pairs of which one is a mesh, found by distance fields."""
 
+import numpy as np
+
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import Features
 from shinari.collision.narrow.field_points import POOL, mesh_points
@@ -11,7 +13,7 @@ from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import FrameMargins
-from shinari.systems.rigid.contact.pair_points import MARK_FEATURE, PairPoints
+from shinari.systems.rigid.contact.pair_points import PairPoints
 from shinari.systems.rigid.contact.pairs import MESHES, Pairs, write_slots
 
 
@@ -37,7 +39,7 @@ def find_mesh_points(
         pool, found, before = scratch((POOL, WIDTH), margin), scratch((SLOTS, WIDTH), margin), scratch(SLOTS, margin)
         count = mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool)
         for k in range(SLOTS):
-            before[k] = stored.marks[pairs.place[p] + k, MARK_FEATURE] if k < pairs.count[p] else -1.0
+            before[k] = np.float64(stored.feature[pairs.place[p] + k]) if k < pairs.count[p] else -1.0
         count = choose(
             pool, count, SLOTS, min(collision_shapes.size[a], collision_shapes.size[b]), margin, before, found
         )

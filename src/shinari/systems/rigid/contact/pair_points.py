@@ -11,9 +11,8 @@ from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector, rotate_vector_back
 from shinari.maths.vec3 import ZERO, add, cross, dot, scale, sub
 
-# Columns of a slot, and of its marks.
+# Columns of a slot.
 SLOT_POINT, SLOT_NORMAL, SLOT_OFFSET, SLOT_SIDE, SLOT_COLUMNS = 0, 3, 6, 7, 8
-MARK_RADIUS_A, MARK_RADIUS_B, MARK_FEATURE, MARK_COLUMNS = 0, 1, 2, 3
 # Points of a pair without a mesh, at most.
 FEW_POINTS = 4
 
@@ -27,7 +26,7 @@ class PairPoints(Record):
         doc="core point in the axes of one frame; normal in the axes of the other, and the offset of its core "
         "point along it, less the radii [m]; 1 where the normal is that of a, 0 where it is that of b",
     )
-    marks = Field(np.float64, MARK_COLUMNS, doc="radii of both sides [m], feature")
+    feature = Field(np.int32, doc="number of the feature; the same for the same feature")
 
 
 class FreePlaces(Record):

@@ -35,9 +35,6 @@ from shinari.shapes.sphere import SPHERE
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import SLACK, TWO, Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_points import (
-    MARK_FEATURE,
-    MARK_RADIUS_A,
-    MARK_RADIUS_B,
     SLOT_NORMAL,
     SLOT_OFFSET,
     SLOT_POINT,
@@ -176,17 +173,22 @@ def multiplied(pose, local):
 
 
 @kernel(fastmath=STEADY)
-def set_frame_pose(f, frames: Frames, poses: Poses):
-    """Pose of a frame at the start of the substep."""
+def set_frame_pose(f, frames: Frames, margins: FrameMargins, poses: Poses):
+    """Pose of a frame at the start of the substep; one that stands still has that of the last one."""
+    if margins.still[f]:
+        return
     m0, m1, m2 = rotation_rows(frames.q0[f])
     x = frames.x0[f]
     poses.pose[f] = m0[0], m0[1], m0[2], m1[0], m1[1], m1[2], m2[0], m2[1], m2[2], x[0], x[1], x[2]
 
 
 @kernel(fastmath=STEADY)
-def set_shape_pose(g, collision_shapes: CollisionShapeArrays, frame_poses: Poses, poses: Poses):
-    """Pose of a collision shape."""
-    poses.pose[g] = multiplied(frame_poses.pose[collision_shapes.frame[g]], collision_shapes.local[g])
+def set_shape_pose(
+    g, collision_shapes: CollisionShapeArrays, margins: FrameMargins, frame_poses: Poses, poses: Poses
+):  # fmt: skip
+    """Pose of a collision shape; that of a frame that stands still is as it was."""
+    if not margins.still[collision_shapes.frame[g]]:
+        poses.pose[g] = multiplied(frame_poses.pose[collision_shapes.frame[g]], collision_shapes.local[g])
 
 
 @steady
@@ -290,7 +292,7 @@ def place_points(
 @steady
 def write_slot(at, f, e, poses, stored, rows, i):
     """Store row i of a manifold as the point in row `at`."""
-    side, slots, marks = rows[i, OF_A], stored.slots, stored.marks
+    side, slots = rows[i, OF_A], stored.slots
     own, other = (f, e) if side > ZERO else (e, f)
     core, face = (CORE_B, CORE_A) if side > ZERO else (CORE_A, CORE_B)
     n, pose = vector_at(rows, i, NORMAL), poses.pose[own]
@@ -300,8 +302,7 @@ def write_slot(at, f, e, poses, stored, rows, i):
     radii = rows[i, RADIUS_A] + rows[i, RADIUS_B]
     offset = dot(n, sub(vector_at(rows, i, face), origin(pose)))
     slots[at, SLOT_OFFSET], slots[at, SLOT_SIDE] = offset - radii if side > ZERO else offset + radii, side
-    marks[at, MARK_RADIUS_A], marks[at, MARK_RADIUS_B] = rows[i, RADIUS_A], rows[i, RADIUS_B]
-    marks[at, MARK_FEATURE] = rows[i, FEATURE]
+    stored.feature[at] = np.int32(rows[i, FEATURE])
 
 
 @shared(fastmath=STEADY)

@@ -10,6 +10,7 @@ import numpy as np
 
 from shinari.collision.broad.pairs import first_from
 from shinari.collision.law import ROLLING, TORSION, combined_surface
+from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import features_of
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.reduction import SLOTS
@@ -23,7 +24,7 @@ from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays,
 from shinari.systems.rigid.contact.finders import finder
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_lists import give_places, list_sought
-from shinari.systems.rigid.contact.pair_points import FEW_POINTS, MARK_FEATURE, MARK_RADIUS_A, MARK_RADIUS_B, PairPoints
+from shinari.systems.rigid.contact.pair_points import FEW_POINTS, PairPoints
 from shinari.systems.rigid.contact.pairs import (
     MESHES,
     Pairs,
@@ -134,16 +135,16 @@ class BodyContacts:
             table.grow(n)
         self.detection.points[0] = n
         table.key[:n], table.core[:n], table.force[:n] = keys, rows[:, :3], rows[:, 3:]
-        self.detection.searched[0] = self.detection.pairs[0] = 0
+        self.detection.searched[0] = self.detection.pairs[0] = self.detection.unmoved[0] = 0
 
     def record_find(self, p: Program) -> None:
         """Record the search for the points at the start of a substep."""
         if len(self._collision_shapes) == 0:
             return
-        frames, arrays = self._frames, self._collision_shapes.arrays
-        p.launch(set_frame_pose, frames, self.poses, count=len(self.poses))
-        p.launch(set_shape_pose, arrays, self.poses, self._shape_poses, count=len(arrays))
+        frames, arrays, margins = self._frames, self._collision_shapes.arrays, self.margins
         self._broad.record_decide(p)
+        p.launch(set_frame_pose, frames, margins, self.poses, count=len(self.poses))
+        p.launch(set_shape_pose, arrays, margins, self.poses, self._shape_poses, count=len(arrays))
         with p.when((self.detection.renew, 0)):
             self._broad.record_find(p)
         self._record_points(p)
@@ -177,7 +178,7 @@ class BodyContacts:
             p.require(old, (d.old_points, 0), spare=ROOM)
             p.launch(store_point, table, old, count=(d.old_points, 0))
             p.require(table, (d.points, 0), POINTS, POINT_BYTES, spare=ROOM)
-            records = pairs, self.stored, arrays, self.poses, self.margins, table, old, d
+            records = pairs, self.stored, arrays, shapes, self.poses, self.margins, table, old, d
             p.launch(write_points, *records, count=(d.active_pairs, 0), grain=SHARE)
 
     def _record_finder(self, p: Program, kind: int) -> None:
@@ -283,8 +284,8 @@ def nearest_old(core, close, first, last, taken, old):
 
 @kernel(fastmath=STEADY)
 def write_points(
-    i, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, poses: Poses, margins: FrameMargins,
-    points: Points, old: OldPoints, detection: Detection
+    i, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, shapes: Shapes, poses: Poses,
+    margins: FrameMargins, points: Points, old: OldPoints, detection: Detection
 ):  # fmt: skip
     """Write the points of a pair, with the forces of the last substep: by key, then of the nearest remaining point.
 
@@ -297,12 +298,12 @@ def write_points(
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     base = (a * len(collision_shapes) + b) * FEATURES
     begin, at = pairs.start[p], pairs.start[p]
-    terms, marks, place = law_of(a, b, collision_shapes.surface), stored.marks, pairs.place[p]
+    terms, place = law_of(a, b, collision_shapes.surface), pairs.place[p]
+    radii = shapes.radius[a], shapes.radius[b]
     for k in range(pairs.count[p]):
         if (pairs.mask[p] >> k) & 1:
             points.frames[at], points.collision_shapes[at], points.law[at] = (f, e), (a, b), terms
-            points.radius[at] = marks[place + k, MARK_RADIUS_A], marks[place + k, MARK_RADIUS_B]
-            points.key[at] = base + np.int64(marks[place + k, MARK_FEATURE])
+            points.radius[at], points.key[at] = radii, base + np.int64(stored.feature[place + k])
             at += 1
     place_points(p, collision_shapes, pairs, stored, poses, margins, points, 0.0)
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]

@@ -57,9 +57,9 @@ def ease_limits(
             travel = remaining(value, numbers[j, LEAST_TRAVEL], numbers[j, LEAST_TRAVEL + 1], along)
         if flags & (HAS_TWIST | HAS_SWING):
             p = relative(codes, numbers, j, frames.q)
-            angle, swing_angle = nearest_turn(twist_of(p), values.angles[j]), swing_of(p)[0]
             if flags & HAS_TWIST:
+                angle = nearest_turn(twist_of(p), values.angles[j])
                 twist = remaining(angle, numbers[j, LEAST_TWIST], numbers[j, LEAST_TWIST + 1], about)
             if flags & HAS_SWING:
-                swing = remaining(swing_angle, numbers[j, LEAST_SWING], numbers[j, LEAST_SWING + 1], about)
+                swing = remaining(swing_of(p)[0], numbers[j, LEAST_SWING], numbers[j, LEAST_SWING + 1], about)
     values.excess[j] = travel, twist, swing
