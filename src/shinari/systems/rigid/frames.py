@@ -79,6 +79,7 @@ class SolverFrames(Record):
     bounced = Field(np.float64, 6, unit="m, rad", doc="change of velocity of a bounce, times the substep")
     inverse_inertia = Field(np.float64, 6, doc="in world axes at the final pose, xx yy zz yz zx xy")
     swept = Field(np.bool_, doc="whether sweeps have solved it in the last substep")
+    slept = Field(np.bool_, doc="whether it slept when the substep was predicted")
     node = Field(np.int64, doc="node of the graph; -1 where it is immovable or no element acts on it")
     root = Field(np.int64, doc="least frame of its component; -1 as above")
 

@@ -271,8 +271,9 @@ def predict_body(
 
     An immovable body moves with constant velocities.
     """
+    solver_frames.slept[i] = frames.asleep[i]
     if frames.asleep[i]:
-        # if it is woken within the substep
+        # if it is woken within the substep, see `predict_woken`
         solver_frames.free_q[i], solver_frames.momentum[i] = frames.q[i], (0.0, 0.0, 0.0)
         return
     free, v, spin = frames.inverse_mass[i] > 0.0, frames.v[i], frames.w[i]
@@ -286,6 +287,17 @@ def predict_body(
     else:
         frames.q[i] = moved_frame(frames.q[i], scale(spin, h))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
+
+
+@kernel(fastmath=STEADY)
+def predict_woken(
+    i, frames: Frames, solver_frames: SolverFrames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
+):  # fmt: skip
+    """Predict the pose of a body that has slept until it was pushed in this substep: it falls as an awake one does."""
+    if solver_frames.slept[i] and not frames.asleep[i]:
+        solver_frames.slept[i] = False
+        frames.v[i] = solver_frames.free_v[i] = gx, gy, gz
+        frames.x[i] = add(frames.x[i], scale((gx, gy, gz), h))
 
 
 @kernel(fastmath=STEADY)
