@@ -40,6 +40,7 @@ class Frames(Record):
         "as those of particles in contact; summed over the step",
     )
     asleep = Field(np.bool_, doc="whether it sleeps")
+    stopped = Field(np.bool_, doc="whether its path was stopped in the substep at something that stands")
     active = Field(np.bool_, doc="whether it can move in this step: a free frame that is awake, or one with a motion")
 
     @classmethod
