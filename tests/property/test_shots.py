@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import passing
+import pulled_ropes
 import pytest
 import shots
 
@@ -19,6 +20,34 @@ SHOTS = [(kind, k) for kind in shots.KINDS for k in range(max(COUNT, 40) if kind
 def test_nothing_passes(kind, number):
     one = shots.shot(number, kind)
     assert one.run() == "", one.name
+
+
+@pytest.mark.filterwarnings("ignore::shinari.ContactWarning")
+@pytest.mark.parametrize(
+    ("kind", "number", "frames"),
+    [
+        # a torus with triangles of over fifty radii, which bisection did not resolve
+        ("body at soft", 101063, 6),
+        # ropes that lost a tenth of their distance from the ring in each substep, until none was left
+        ("rope in ring", 200534, 4),
+        ("rope in ring", 310013, 15),
+        ("rope in ring", 310149, 15),
+        ("rope in ring", 310200, 15),
+    ],
+)
+def test_what_passed_once_does_not(kind, number, frames):
+    one = shots.shot(number, kind)
+    one.frames = frames
+    assert one.run() == "", one.name
+
+
+@pytest.mark.filterwarnings("ignore::shinari.ContactWarning")
+@pytest.mark.parametrize(("speeds", "frames"), [((2.0, 100.0), 15), ((0.1, 4.0), 90)])
+def test_no_bar_passes_a_rope_that_it_pulls_beyond_its_length(speeds, frames):
+    """One in six did, fast or slow."""
+    for number in range(max(COUNT, 12)):
+        one = pulled_ropes.rope_at_bar(number, speeds, frames)
+        assert one.run() == "", one.name
 
 
 def test_what_is_beyond_a_sheet_is_known():

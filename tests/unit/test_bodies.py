@@ -342,3 +342,22 @@ def test_a_moving_collider_carries_a_body(substeps, solver):
     # it slips until friction has given it the speed, v^2 / (2 mu g)
     slip = 0.2**2 / (2.0 * 9.81)
     np.testing.assert_allclose(sim.pose(body).position, [0.3, 1.2, 0.0], atol=slip)
+
+
+@pytest.mark.parametrize("number", [7, 107, 178, 304, 338, 392])
+def test_a_plate_that_turns_far_in_a_substep_gains_no_energy_where_its_path_is_stopped(number):
+    """It spins at 10,000 rad/s. Whole turns that were lost at a wall multiplied its energy by up to 300."""
+    scene = sn.Scene()
+    scene.add_collider(sn.Box((0.3, 0.3, 0.3), inside=True), friction=0.3, restitution=1.0)
+    speed = 100.0 * (1.0 + 1e-7 * number)
+    velocity = speed * np.array([0.6, 0.3, -0.5]) / np.sqrt(0.7)
+    scene.add_rigid_body(sn.Box((0.258, 0.006, 0.0003)), velocity=velocity, friction=0.3, restitution=1.0)
+    simulation = sn.Simulation(scene, precision="float64", threads=1, substeps=20)
+    least = whole = simulation.energy().kinetic
+    for _ in range(60):
+        simulation.step()
+        energy = simulation.energy()
+        now = energy.kinetic + energy.gravitational
+        # symplectic Euler, m g v h / 2, doubled
+        assert now - least < 9.81 / 1200 / speed * whole
+        least = min(least, now)

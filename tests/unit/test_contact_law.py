@@ -51,12 +51,12 @@ def test_regularised_friction_is_coulombs_too():
     """A point of bodies has the same cone, at the limit that is held while states are found."""
     k, gap, slip = 1e6, -1e-3, 1e-3
     for limit, status in ((2.0, law.STICKING), (0.5, law.SLIDING)):
-        state, normal, hold, size = law.regularised_force(gap, (slip, 0, 0), N, k, k, (0.0, 0.0, 0.0), limit)
+        state, normal, hold, size = law.regularised_force(gap, (slip, 0, 0), N, law.GRIP * k, k, (0.0, 0.0, 0.0), limit)
         wish = law.GRIP * k * slip
         assert (state, normal) == (status, pytest.approx(-k * gap))
         assert size == (0.0 if status == law.STICKING else pytest.approx(wish))
         np.testing.assert_allclose(hold, [-min(limit, wish), 0, 0], rtol=1e-6)
-    assert law.regularised_force(1e-3, (slip, 0, 0), N, k, k, (0.0, 0.0, 0.0), 2.0)[0] == law.APART
+    assert law.regularised_force(1e-3, (slip, 0, 0), N, law.GRIP * k, k, (0.0, 0.0, 0.0), 2.0)[0] == law.APART
 
 
 @pytest.mark.parametrize("e", [0.0, 0.3, 1.0])

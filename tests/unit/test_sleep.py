@@ -114,6 +114,36 @@ def test_the_contacts_of_the_step_that_wakes_balance_the_momentum(height):
     assert gained == pytest.approx(ground_force - push - mass * 9.81, abs=1e-6 * mass * 9.81)
 
 
+@pytest.mark.parametrize("others", [False, True], ids=["all sleep", "a ball is awake"])
+@pytest.mark.parametrize("substeps", [2, 4, 10])
+def test_what_a_particle_wakes_has_its_weight_and_contacts_in_that_substep(substeps, others):
+    """A column, and a box that hangs: without contacts it was pushed 2.5 mm into the ground, without its weight up."""
+    runs = []
+    for sleep in (True, False):
+        scene = ground()
+        boxes = [*column(scene, 3, 0.2), scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(2.0, 0.5, 0.0))]
+        scene.add_joint("fixed", boxes[-1], anchor=(2.0, 0.7, 0.0))
+        if others:
+            scene.add_rigid_body(sn.Sphere(0.1), position=(5.0, 30.0, 0.0))
+        places = [[0.03, 2.3, 0.02], [2.03, 2.3, 0.02]]
+        scene.add_particles(np.array(places), mass=1.0, radius=0.02)
+        simulation = sn.Simulation(scene, substeps=substeps, sleep=sleep, precision="float64")
+        weights, seen = [], []
+        for step in range(60):
+            simulation.step()
+            seen.append(positions(simulation)[: len(boxes)])
+            contacts = simulation.contacts()
+            weights.append(contacts.forces[contacts.second == "collider", 1].sum())
+            if step == 32:
+                assert asleep(simulation)[: len(boxes)].all() == sleep
+        runs.append((np.array(seen), np.array(weights)))
+    (one, first), (other, second) = runs
+    whole = sum(each.mass for each in scene.bodies[:3]) * 9.81
+    assert second.max() > 1.5 * whole, "they were hit"
+    np.testing.assert_allclose(one, other, atol=5e-6)
+    np.testing.assert_allclose(first, second, atol=2e-3 * whole)
+
+
 @pytest.mark.parametrize("substeps", [2, 4, 10])
 def test_an_impact_is_that_of_an_awake_run(substeps):
     """A ball hits a pyramid that sleeps: not even the first step differs by more than the rest of its settling."""

@@ -145,19 +145,32 @@ def friction_coefficient(slip, law):
 
 
 @steady
-def regularised_force(gap, slip, n, k, stiffness, last, limit):
+def grip_stiffness(k, most, fall):
+    """Stiffness of a regularised contact against slip [N/m].
+
+    Args:
+        k: Stiffness of a contact without compliance [N/m].
+        most: Largest friction [N]. What carries far more than its own weight builds it up within `fall`: as soft as
+            `GRIP` says, a load of ten thousand times a body would push it out of its place first.
+        fall: Displacement by gravity in a substep [m].
+    """
+    return min(max(GRIP * k, most / fall), k)
+
+
+@steady
+def regularised_force(gap, slip, n, grip, stiffness, last, limit):
     """State of a regularised contact and its force, (n f_n, f_t), at a gap and a slip.
 
     Joints and contacts of bodies are solved together by Newton's method, which needs forces with slopes:
 
-        f_n = -stiffness C >= 0,    f_t = f_t,0 - GRIP k s,    |f_t| <= limit
+        f_n = -stiffness C >= 0,    f_t = f_t,0 - grip s,    |f_t| <= limit
 
     Args:
         gap: Distance from where the contact is to be [m].
         slip: Tangential displacement in the substep [m].
         n: Normal.
-        k: Stiffness of a contact without compliance [N/m].
-        stiffness: With its compliance, see `regularised_stiffness` [N/m].
+        grip: Stiffness against slip, see `grip_stiffness` [N/m].
+        stiffness: Stiffness against overlap, see `regularised_stiffness` [N/m].
         last: Force of the last substep [N].
         limit: Bound of the friction [N], held while states are found (Tresca).
 
@@ -167,7 +180,7 @@ def regularised_force(gap, slip, n, k, stiffness, last, limit):
     normal = -stiffness * gap
     if not normal > 0.0:
         return APART, 0.0, (0.0, 0.0, 0.0), 0.0
-    wish = sub(tangential(last, n), scale(slip, GRIP * k))
+    wish = sub(tangential(last, n), scale(slip, grip))
     square = dot(wish, wish)
     if square <= limit * limit and limit > 0.0:
         # most points stick: they do not wait for a root

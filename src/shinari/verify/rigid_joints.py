@@ -13,6 +13,7 @@ from shinari.scene.joint_handle import JointHandle
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.plane import Plane
+from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, at_least, at_most, check, equal
 from shinari.verify.rigid_scenes import ONE, Anchor, place, single, spin, turn, weightless
 
@@ -21,6 +22,7 @@ FREE = {
 }  # fmt: skip
 """Kinds of joints, and how many of six motions each leaves free."""
 
+_G = 9.81
 _ANCHOR = np.array([0.1, -0.05, 0.2])
 _AXIS = np.array([2.0, 1.0, -1.0]) / math.sqrt(6.0)
 _ACROSS = np.cross(_AXIS, [0.0, 0.0, 1.0]) / np.linalg.norm(np.cross(_AXIS, [0.0, 0.0, 1.0]))
@@ -212,6 +214,52 @@ def statics(_: str) -> Iterator[Measurement]:
             weight = 9.81 * sum(masses[i:])
             yield equal(f"force of link {i}, {kind} [N]", -weight, float(sim.forces(joint).force[1]), relative=1e-4,
                         theory="at rest: multipliers have settled")  # fmt: skip
+
+
+# Rows and columns of a net, whether it hangs by two corners only, how far its masses differ, kind, substeps.
+_NETS = (
+    (10, 10, False, 1.0, "ball", 4), (10, 10, False, 100.0, "ball", 1), (20, 19, False, 10.0, "ball", 10),
+    (6, 6, True, 1.0, "ball", 4), (6, 6, True, 100.0, "ball", 10), (8, 12, False, 10.0, "fixed", 4),
+)  # fmt: skip
+
+
+@check("a grid of joints at rest", "statics: forces of the joints of each body sum to its weight; gaps below 0.1 mm")
+def grids(precision: str) -> Iterator[Measurement]:
+    """Nets of balls that hang by their upper edge, or settle while they hang by its two corners."""
+    for rows, columns, corners, ratio, kind, substeps in _NETS:
+        random, scene = np.random.default_rng(rows), Scene(damping=2.0 if corners else 0.0)
+        balls = [
+            scene.add_rigid_body(Sphere(0.4), mass=float(ratio ** random.uniform(-0.5, 0.5)), position=(k, -i, 0))
+            for i, k in np.ndindex(rows, columns)
+        ]
+        ends: list[tuple[int, int, tuple[float, float, float]]] = []  # a body, the other or -1, where they meet
+        for n, (i, k) in enumerate(np.ndindex(rows, columns)):
+            if i > 0 or not corners or k in (0, columns - 1):
+                ends.append((n, n - columns if i > 0 else -1, (k, 0.5 - i, 0)))
+            if k > 0:
+                ends.append((n, n - 1, (k - 0.5, -i, 0)))
+        pairs = [(balls[a], balls[b] if b >= 0 else None, at) for a, b, at in ends]
+        joints = [scene.add_joint(kind, a, b, anchor=at) for a, b, at in pairs]
+        sim = Simulation(scene, precision=precision, threads=1, sleep=False, substeps=substeps)
+        anchors = [Anchor(sim, *pair) for pair in pairs]
+        sim.step(720 if corners else 120)
+        masses = np.array([body.mass for body in scene.bodies])
+        held, rest = np.zeros(3), masses[:, None] * (0.0, -_G, 0.0)
+        for (a, b, _), joint in zip(ends, joints, strict=True):
+            force = sim.forces(joint).force
+            rest[a] -= force
+            if b >= 0:
+                rest[b] += force
+            else:
+                held -= force
+        weight, case = _G * float(masses.sum()), f"{rows} x {columns} {kind}, masses 1:{ratio:g}, {substeps} substeps"
+        case += ", by its corners" if corners else ""
+        gap = max(float(np.linalg.norm(anchor.gap(sim))) for anchor in anchors)
+        yield at_most(f"largest gap [m], {case}", 1e-4, gap, theory="goal")
+        yield equal(f"force that holds it over its weight, {case}", 1.0, float(held[1]) / weight, relative=1e-6,
+                    theory="statics")  # fmt: skip
+        yield at_most(f"forces on a body that is out of balance over the weight, {case}", 1e-6,
+                      float(np.abs(rest).max()) / weight, theory="at rest")  # fmt: skip
 
 
 def _pair(kind: str, first: np.ndarray, second: np.ndarray, substeps: int) -> Simulation:

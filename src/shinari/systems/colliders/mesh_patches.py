@@ -325,3 +325,16 @@ def distance_of_patch(m, points, patches, pairs, features, radius):
             gap = nearest(np.int64(pairs.slot[r]), features.origin[f], features.along[f], points)[2]
             least = min(least, norm(gap))
     return least - patches.half[m]
+
+
+@steady
+def keeps_off(m, points, patches, pairs, features, radius, reach):
+    """Whether a triangle is farther than a distance [m] from the features of a mesh; most are above their planes."""
+    known = patches.at[m, 0], patches.at[m, 1], patches.at[m, 2]
+    gone, far = longest_path(points, known), reach + patches.half[m]
+    off = reach_of_patch(m, points, patches, radius) >= reach
+    for r in range(patches.first[m], patches.first[m] + patches.count[m]):
+        slot, f = np.int64(pairs.slot[r]), np.int64(pairs.feature[r])
+        if off and pairs.distance[r] - gone < far and not is_beyond(pairs.plane[r], slot, points, far):
+            off = norm(nearest(slot, features.origin[f], features.along[f], points)[2]) >= far
+    return off

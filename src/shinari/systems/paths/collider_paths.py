@@ -27,6 +27,7 @@ from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.shapes.sphere import Sphere
 from shinari.systems.colliders.collide import place, record
+from shinari.systems.colliders.element_bounds import stays_above
 from shinari.systems.colliders.elements import (
     add_share,
     blend,
@@ -38,11 +39,28 @@ from shinari.systems.colliders.elements import (
 )
 from shinari.systems.colliders.mesh_features import MeshFeatures
 from shinari.systems.colliders.mesh_particles import STILL, Looks
-from shinari.systems.colliders.mesh_patches import Pairs, Patches, distance_of_patch, is_far, reach_of_patch
+from shinari.systems.colliders.mesh_patches import (
+    Pairs,
+    Patches,
+    distance_of_patch,
+    is_far,
+    keeps_off,
+    reach_of_patch,
+)
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Elements, Items, Poses
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.paths.certifier import Certificate
-from shinari.systems.paths.impact import FARTHER, KEPT, NEARER, NEARLY, STEPS, along, impact_time, least_distance
+from shinari.systems.paths.impact import (
+    FARTHER,
+    FLOOR,
+    KEPT,
+    NEARER,
+    NEARLY,
+    STEPS,
+    along,
+    impact_time,
+    least_distance,
+)
 from shinari.systems.paths.records import Begins, Forest, ItemPaths, PathState, Shares, Zones
 from shinari.systems.paths.shares import join_to_solid, need_room_for_items
 from shinari.systems.paths.zones import double
@@ -63,7 +81,6 @@ class Depths(Record):
     """Colliders, K rows."""
 
     allowed = Field(real, unit="m", doc="how deep a triangle may enter on its path")
-    short = Field(real, unit="m", doc="length of a path, beyond a part of the radius, that needs no certificate")
 
 
 class ColliderPaths:
@@ -83,7 +100,7 @@ class ColliderPaths:
         self._find, self._part = (for_kinds(make(meshes), kinds) for make in (find_times, part_paths))
         thick, radii = [_thickness(each) for each in bound.model.colliders], bound.model.radii
         finite = np.where(np.isinf(thick), 0.0, thick).astype(bound.model.real)
-        self._depths = Depths(bound.model.real, allowed=DEPTH * finite, short=SHORT * finite)
+        self._depths = Depths(bound.model.real, allowed=DEPTH * finite)
         least = float(radii[radii > 0.0].min(initial=np.inf))
         self._gate, self._short = ColliderGate.zeros(1), SHORT * (least + min(thick))
 
@@ -234,11 +251,13 @@ def find_safe(
     at = np.int64(particles.origin_index[i[0]]) * len(colliders) + k
     starts, ends = paths_in(poses.before[at], poses.after[at], particles, begins, i)
     length, radius = longest_path(ends, starts), least_of(begins.radius, i)
-    if length <= np.float32(SHORT) * radius or is_far(m, starts, ends, patches):
-        paths.time[m] = 1.0
-        return
     mesh, kept, time = np.int64(colliders.size[k, 0]), KEPT * radius, ZERO * radius
     last = paths.free[m]
+    short = length <= np.float32(SHORT) * radius and last >= kept + length
+    off = short and keeps_off(m, ends, patches, pairs, features, radius, kept + length)
+    if off or is_far(m, starts, ends, patches):
+        paths.time[m] = 1.0
+        return
     last = min(last, distance_of_patch(m, ends, patches, pairs, features, radius)) if last > kept else last
     # the whole path is within its length of its end
     if last - kept >= length:
@@ -259,12 +278,13 @@ def find_safe(
             free = min(free, distance_of_patch(m, points, patches, pairs, features, radius))
         least = min(kept, NEARLY * free) if stop < ZERO else least
         # the rest of the path is near this point or near its end
-        if free - least + max(last - least, ZERO) >= rest * length and free > ZERO:
+        if free - least + max(last - least, ZERO) >= rest * length and least >= FLOOR * radius:
             paths.time[m] = 1.0
             return
         ended = ended or free >= reach_of_patch(m, points, patches, radius)
         if stop < ZERO:
-            if free <= ZERO:
+            # what is that near is left to `find_times`
+            if least < FLOOR * radius:
                 return
             stop = NEARER * (free - least)
         elif free - least < stop:
@@ -306,9 +326,10 @@ def find_times(meshes: bool) -> Kernel:
                 continue
             starts, ends = paths_in(poses.before[row + k], poses.after[row + k], particles, begins, i)
             radius = least_of(begins.radius, i)
-            if longest_path(ends, starts) <= np.float32(SHORT) * radius + depths.short[k]:
-                continue
             zero = radius - radius
+            keep = KEPT * (radius + depths.allowed[k]) - depths.allowed[k]
+            if stays_above(contacts.plane[m], ends, starts, (keep, keep, keep)):
+                continue
             time = impact_time(
                 distance_and_normal,
                 triangle_distance,

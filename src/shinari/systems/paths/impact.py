@@ -30,6 +30,10 @@ NEARER, FARTHER = np.float32(0.1), np.float32(0.9)
 STEPS = 80
 # Nearer than this part of the radius an object counts as inside already: it has no side.
 TANGLED = np.float32(1e-4)
+# Of a distance less than this part of the radius nothing is lost: a tenth in each substep would leave nothing.
+FLOOR = np.float32(0.02)
+# Part of a coordinate by which rounding may change a distance.
+ROUNDING = np.float32(2.5e-7)
 # Looks at a convex solid, of which each gives a plane.
 CUTS = 24
 HALF = np.float32(0.5)
@@ -69,7 +73,7 @@ def cut_distance(distance_and_normal, solid, fields, points, enough, allowed, to
         count = keep_plane(planes, count, tangent(value, n, x, a, b, c), u, zero)
         bound, u = lowest_of_planes(planes, count)
         low = max(low, bound)
-        if is_known(low, best, enough, too_near):
+        if is_known(low, best, enough, too_near) and not low < enough <= best:
             break
     return low, best, nearest
 
@@ -183,6 +187,23 @@ def along(begins, ends, turn, pose, time):
 
 
 @steady
+def end_distance(solid, distance, radius, points):
+    """Distance that a path which begins near a solid has to keep at its end [m]: rounding is no loss.
+
+    Args:
+        solid: See `least_distance`.
+        distance: Distance at the start [m].
+        radius: Distance that the item is to keep [m].
+        points: Its corners in the axes of the solid.
+    """
+    a, b, c = points
+    rounding = TANGLED * radius + ROUNDING * max(norm(a), max(norm(b), norm(c)))
+    last = max(min(distance, FLOOR * radius) - rounding, min(distance, TANGLED * radius))
+    # bisection tells bounds only
+    return last if solid[2] >= last - last or is_mesh(solid[0]) else (ONE - CLOSE) * last
+
+
+@steady
 def impact_time(
     distance_and_normal, triangle_distance, solid, reach, fields, paths, turn, pose, radius, allowed, known
 ):
@@ -202,7 +223,8 @@ def impact_time(
         known: The result for a path that begins outside and does not keep off; less than 0 where it is not known yet.
 
     Returns:
-        The last time known to be safe, so that a path that ends there is; 1 for what begins inside.
+        The last time known to be safe, so that a path that ends there is; for what begins nearer than `FLOOR` that at
+        which it is farthest. 1 for what begins inside.
     """
     begins, ends = paths
     fastest = longest_path(ends, begins) + norm(turn) * reach
@@ -214,23 +236,30 @@ def impact_time(
     if distance > enough:
         return zero + ONE
     points = along(begins, ends, turn, pose, zero)
-    enough = KEPT * (radius + allowed) + fastest / FARTHER
+    enough, keep = KEPT * (radius + allowed) + fastest / FARTHER, radius + allowed
     distance, _ = least_distance(distance_and_normal, triangle_distance, solid, fields, points, enough, allowed, zero)
-    least = min(KEPT * (radius + allowed), NEARLY * distance)
-    if distance <= TANGLED * radius or distance - least > fastest:
+    least = min(KEPT * keep, NEARLY * distance)
+    near = least < FLOOR * keep
+    last = end_distance(solid, distance, keep, points) if near else least
+    if distance <= TANGLED * radius or distance - max(least, last) > fastest:
         return zero + ONE
     if known >= zero:
         return known
-    stop = NEARER * (distance - least)
+    stop, farthest = NEARER * (distance - least), distance
     time = safe = zero
     for _ in range(STEPS):
-        safe = time
+        # what is near stops where it is farthest
+        safe = safe if near and distance < farthest else time
+        farthest = max(farthest, distance)
         time = time + FARTHER * (distance - least) / fastest
-        if time >= ONE:
+        if time >= ONE and not near:
             return zero + ONE
+        time = min(time, zero + ONE)
         points = along(begins, ends, turn, pose, time)
-        rest = least + (ONE - time) * fastest / FARTHER
+        rest = max(least + (ONE - time) * fastest / FARTHER, last)
         distance, _ = least_distance(distance_and_normal, triangle_distance, solid, fields, points, rest, allowed, zero)
-        if distance - least < stop:
+        if time >= ONE and distance >= last:
+            return zero + ONE
+        if time >= ONE or distance - least < stop:
             break
     return safe

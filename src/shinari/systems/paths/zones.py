@@ -248,6 +248,14 @@ def turned_along(q0, q, f, frames, time):
     return normalised(multiply(frames.q[f], turned_part(begin, end, time)))
 
 
+@steady
+def stands(a, frames, poses):
+    """Whether frame a, or the collider after the frames, does not move in the substep; not a particle."""
+    if a >= len(frames):
+        return pose_change(poses, a - len(frames)) == 0.0
+    return a >= 0 and frames.begin_x[a] == frames.x[a] and frames.begin_q[a] == frames.q[a]
+
+
 @kernel(fastmath=STEADY, mixed=True)
 def move_zone_node(
     i, zones: Zones, particles: Particles, origins: Origins, begins: Begins, frames: Frames,
@@ -284,6 +292,7 @@ def move_zone_node(
     elif anchor < 0:
         q = normalised(multiply(exponential(zones.angle[z]), q))
     frames.x[f], frames.q[f] = here, q
+    frames.stopped[f] = frames.stopped[f] or stands(anchor - count, frames, poses)
 
 
 @steady

@@ -77,6 +77,7 @@ class PointWork(Record):
         np.float64, unit="m/s", doc="normal velocity before the impact, negative; 0 if the point cannot bounce"
     )
     stiffness = Field(np.float64, unit="N/m", doc="k of the row")
+    grip = Field(np.float64, unit="N/m", doc="stiffness against slip")
     friction_coefficient = Field(np.float64, doc="coefficient of friction in the substep")
     limit = Field(np.float64, unit="N", doc="normal force that bounds the friction")
     stored_limit = Field(np.float64, unit="N", doc="limit before the solution")

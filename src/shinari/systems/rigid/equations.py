@@ -119,6 +119,8 @@ class BodyEquations:
             h=np.array([settings.substep]),
             escape=np.array([settings.depenetration_speed]),
             resists=np.array([int((surface[:, ROLLING : TORSION + 1] > 0.0).any())]),
+            fall=np.array([weight * settings.substep**2 if weight > 0.0 else np.inf]),
+            slow=np.array([weight * settings.dt]),
             leaves=np.array([CALM * weight * settings.dt * settings.substep]),
         )
         self._elements = Elements.zeros(self._first_point)

@@ -40,6 +40,7 @@ class Frames(Record):
         "as those of particles in contact; summed over the step",
     )
     asleep = Field(np.bool_, doc="whether it sleeps")
+    stopped = Field(np.bool_, doc="whether its path was stopped in the substep at something that stands")
     active = Field(np.bool_, doc="whether it can move in this step: a free frame that is awake, or one with a motion")
 
     @classmethod
@@ -79,6 +80,7 @@ class SolverFrames(Record):
     bounced = Field(np.float64, 6, unit="m, rad", doc="change of velocity of a bounce, times the substep")
     inverse_inertia = Field(np.float64, 6, doc="in world axes at the final pose, xx yy zz yz zx xy")
     swept = Field(np.bool_, doc="whether sweeps have solved it in the last substep")
+    slept = Field(np.bool_, doc="whether it slept when the substep was predicted")
     node = Field(np.int64, doc="node of the graph; -1 where it is immovable or no element acts on it")
     root = Field(np.int64, doc="least frame of its component; -1 as above")
 

@@ -30,6 +30,8 @@ SINGULAR = 0.1
 HALF = 0.5
 # Square of the sine of half an angle below which rotations are taken from series.
 NEAR = 0.01
+# Rotation in a substep [rad] above which a body that is stopped may gain no energy.
+FAR_TURN = 1.0
 
 
 @steady
@@ -258,6 +260,7 @@ def start_substep(i, frames: Frames, solver_frames: SolverFrames, flags: Flags):
     """Store pose and velocity; a value that is not finite stops all bodies."""
     x, q, v, w = frames.x[i], frames.q[i], frames.v[i], frames.w[i]
     frames.x0[i], frames.q0[i], solver_frames.start_v[i], solver_frames.start_w[i] = x, q, v, w
+    frames.stopped[i] = False
     total = x[0] + x[1] + x[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]
     if total - total != 0.0:
         flags.finite[0] = 0
@@ -271,8 +274,9 @@ def predict_body(
 
     An immovable body moves with constant velocities.
     """
+    solver_frames.slept[i] = frames.asleep[i]
     if frames.asleep[i]:
-        # if it is woken within the substep
+        # if it is woken within the substep, see `predict_woken`
         solver_frames.free_q[i], solver_frames.momentum[i] = frames.q[i], (0.0, 0.0, 0.0)
         return
     free, v, spin = frames.inverse_mass[i] > 0.0, frames.v[i], frames.w[i]
@@ -286,6 +290,17 @@ def predict_body(
     else:
         frames.q[i] = moved_frame(frames.q[i], scale(spin, h))
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
+
+
+@kernel(fastmath=STEADY)
+def predict_woken(
+    i, frames: Frames, solver_frames: SolverFrames, gx: np.float64, gy: np.float64, gz: np.float64, h: np.float64
+):  # fmt: skip
+    """Predict the pose of a body that has slept until it was pushed in this substep: it falls as an awake one does."""
+    if solver_frames.slept[i] and not frames.asleep[i]:
+        solver_frames.slept[i] = False
+        frames.v[i] = solver_frames.free_v[i] = gx, gy, gz
+        frames.x[i] = add(frames.x[i], scale((gx, gy, gz), h))
 
 
 @kernel(fastmath=STEADY)
@@ -362,11 +377,35 @@ def update_inertia(i, frames: Frames):
     write_inverse_inertia(frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
 
 
+@steady
+def kinetic_energy(frames, i, v, w, q):
+    """Kinetic energy of a free body with quaternion q [J]."""
+    return HALF * (dot(v, v) / frames.inverse_mass[i] + dot(w, momentum_of(q, frames.moments, i, w)))
+
+
+@steady
+def bounded_spin(frames, solver_frames, i, v, w, h):
+    """Angular velocity of a body that was stopped at something that stands: it gains no energy there.
+
+    Where it turns far in a substep, whole turns are lost between the poses: what they seem to have changed is no force.
+    """
+    start = solver_frames.start_w[i]
+    if norm(start) * h <= FAR_TURN:
+        return w
+    none = (0.0, 0.0, 0.0)
+    most = kinetic_energy(frames, i, solver_frames.free_v[i], start, frames.q0[i])
+    room = max(most - kinetic_energy(frames, i, v, none, frames.q[i]), 0.0)
+    own = kinetic_energy(frames, i, none, w, frames.q[i])
+    return scale(w, np.sqrt(room / own)) if own > room else w
+
+
 @kernel(fastmath=STEADY)
 def derive_velocities(i, frames: Frames, solver_frames: SolverFrames, h: np.float64, decay: np.float64):
     """Velocities of a body from its poses at both ends of the substep, and their damping."""
     if is_free(frames, i):
         v, w = velocities_after(frames, solver_frames, i, h)
+        if frames.stopped[i]:
+            w = bounded_spin(frames, solver_frames, i, v, w, h)
         frames.v[i], frames.w[i] = scale(v, decay), scale(w, decay)
 
 

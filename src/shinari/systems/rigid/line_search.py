@@ -33,7 +33,8 @@ def force_after(p, e, t, softness, points, work, elements):
     slip = add(work.slip[p], scale(sub(d, scale(n, along)), t))
     stiffness = regularised_stiffness(k, points.law[p, COMPLIANCE])
     limit = work.friction_coefficient[p] * work.limit[p]
-    _, normal, hold, _ = regularised_force(work.gap[p] + t * along, slip, n, k, stiffness, points.force[p], limit)
+    gap, grip = work.gap[p] + t * along, softness * work.grip[p]
+    _, normal, hold, _ = regularised_force(gap, slip, n, grip, stiffness, points.force[p], limit)
     return normal * along + dot(hold, d)
 
 

@@ -75,8 +75,9 @@ def check_points(
         along, stiffness, old = dot(n, d), softness * work.stiffness[p], work.status[p]
         most = work.friction_coefficient[p] * work.limit[p]
         slip = add(work.slip[p], sub(d, scale(n, along)))
+        grip = softness * work.grip[p]
         status, normal, hold, _ = regularised_force(
-            work.gap[p] + along, slip, n, stiffness, regularised_stiffness(stiffness, compliance), points.force[p], most
+            work.gap[p] + along, slip, n, grip, regularised_stiffness(stiffness, compliance), points.force[p], most
         )
         work.force[p] = add(scale(n, normal), hold)
         straight = dot(hold, work.sliding_direction[p]) if status == SLIDING and old == SLIDING else np.inf

@@ -23,7 +23,6 @@ import numpy as np
 from shinari.collision.law import (
     APART,
     COMPLIANCE,
-    GRIP,
     RECOVERY,
     RESTITUTION,
     ROLLING,
@@ -35,6 +34,7 @@ from shinari.collision.law import (
     TORSION,
     bounce_distance,
     friction_coefficient,
+    grip_stiffness,
     rebound_within,
     recovery,
     regularised_force,
@@ -98,6 +98,8 @@ class Terms(Record):
     h = Field(np.float64, unit="s", doc="substep")
     resists = Field(np.int64, doc="whether a surface has rolling or torsional friction")
     escape = Field(np.float64, unit="m/s", doc="depenetration speed")
+    fall = Field(np.float64, unit="m", doc="displacement by gravity in a substep; infinite without gravity")
+    slow = Field(np.float64, unit="m/s", doc="speed that gravity gives in a step")
     leaves = Field(
         np.float64, unit="m", doc="most by which the overlap of a point in a resting heap leaves in a substep"
     )
@@ -117,12 +119,14 @@ class Bodies(NamedTuple):
         b: Frame of b.
         turn: Rotation matrix of a, by rows.
         apart: Origin of a less that of b [m].
+        fall: See `grip_stiffness`; infinite where one of them is fast: its force is that of an impact.
     """
 
     a: int
     b: int
     turn: tuple
     apart: tuple
+    fall: float
 
 
 class Shift(NamedTuple):
@@ -165,13 +169,15 @@ def start_points(
         components.disturbed[c] = 1
     if not rebuilt and still and (stood or c < 0):
         return
+    rest = is_slow(a, frames, margins, terms) and is_slow(b, frames, margins, terms)
+    fall = terms.fall[0] if rest else np.inf
     if rebuilt and still and stood and pairs.begun[k] and not is_moved(pairs, k):
         # all is as it was, but for the force
         for p in range(first, first + pairs.rows[k]):
-            work.limit[p] = limit_of(points.normal[p], points.force[p])
+            set_limit(p, fall, points, work)
         return
     pairs.begun[k] = rebuilt and detection.renew[0] != 0 and detection.detections[0] == 1
-    bodies = Bodies(a, b, rotation_rows(frames.q[a]), sub(frames.x[a], frames.x[b]))
+    bodies = Bodies(a, b, rotation_rows(frames.q[a]), sub(frames.x[a], frames.x[b]), fall)
     law = points.law[first]
     for p in range(first, first + pairs.rows[k]):
         if rebuilt:
@@ -183,9 +189,26 @@ def start_points(
 
 
 @steady
-def limit_of(n, force):
-    """Normal force that bounds the friction of a point, by the force of the last substep."""
-    return max(dot(n, force), 0.0)
+def is_slow(i, frames, margins, terms):
+    """Whether no point of a frame is faster than gravity makes it in a step."""
+    v, w, size = frames.v[i], frames.w[i], margins.size[i]
+    reach = size if size < np.inf else 1.0
+    return dot(v, v) + reach * reach * dot(w, w) < terms.slow[0] * terms.slow[0]
+
+
+@steady
+def set_limit(p, fall, points, work):
+    """Set the normal force that bounds the friction of a point, by the force of the last substep, and its grip."""
+    limit = max(dot(points.normal[p], points.force[p]), 0.0)
+    work.limit[p] = limit
+    work.grip[p] = grip_stiffness(work.stiffness[p], work.friction_coefficient[p] * limit, fall)
+
+
+@steady
+def most_leaving(p, points, work, terms):
+    """Most by which the overlap of a point in a resting heap leaves: as much as its load presses it in, or it sinks."""
+    k = work.stiffness[p]
+    return max(terms.leaves[0], dot(points.normal[p], points.force[p]) / k if k > 0.0 else 0.0)
 
 
 @steady
@@ -193,7 +216,7 @@ def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms,
     """Begin a substep at its start pose for a point."""
     h = terms.h[0]
     a, b = bodies.a, bodies.b
-    n, last, radius, gap = points.normal[p], points.force[p], points.radius[p], points.gap[p]
+    n, radius, gap = points.normal[p], points.radius[p], points.gap[p]
     m0, m1, m2 = bodies.turn
     core = points.core[p]
     ra = sub((dot(m0, core), dot(m1, core), dot(m2, core)), scale(n, radius[0]))
@@ -209,7 +232,7 @@ def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms,
         relative_velocity = sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb))
         speed = dot(n, relative_velocity)
         work.friction_coefficient[p] = friction_coefficient(tangential(relative_velocity, n), law)
-    work.limit[p] = limit_of(n, last)
+    set_limit(p, bodies.fall, points, work)
     target = 0.0
     if law[COMPLIANCE] == 0.0 and gap < 0.0:
         target = gap + recovery(-RECOVERY * gap, terms.escape[0] * h)
@@ -323,7 +346,7 @@ def begin_points(
     swept = component >= 0 and components.direct[component] == 0
     pairs.direct[k] = component >= 0 and not swept
     one, other = shifts_of(first, points, frames, curved)
-    most, law = terms.leaves[0], points.law[first]
+    law = points.law[first]
     for p in range(first, first + pairs.rows[k]):
         measure(p, one, other, points, work, elements, first_point)
         if frozen:
@@ -331,6 +354,7 @@ def begin_points(
             clear_point(first_point + p, elements)
         elif not swept:
             start, leaves = points.gap[p], work.target_gap[p] - points.gap[p]
+            most = most_leaving(p, points, work, terms)
             if calm and start < 0.0 and work.bounce_offset[p] == 0.0 and leaves > most:
                 work.gap[p] += leaves - most
                 work.target_gap[p] -= leaves - most
@@ -353,7 +377,15 @@ def expect_load(p, e, law, touches, points, work, elements):
     if touches and work.status[p] == APART:
         k = UNLOADED * work.stiffness[p]
         work.status[p] = STICKING
-        write_point(e, points.normal[p], regularised_stiffness(k, law[COMPLIANCE]), GRIP * k, NONE, force, elements)
+        write_point(
+            e,
+            points.normal[p],
+            regularised_stiffness(k, law[COMPLIANCE]),
+            UNLOADED * work.grip[p],
+            NONE,
+            force,
+            elements,
+        )
 
 
 @steady
@@ -362,10 +394,11 @@ def classify_point_contact(p, e, law, softness, points, work, elements):
     n, k = points.normal[p], softness * work.stiffness[p]
     stiffness = regularised_stiffness(k, law[COMPLIANCE])
     most = work.friction_coefficient[p] * work.limit[p]
-    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, k, stiffness, points.force[p], most)
+    grip = softness * work.grip[p]
+    status, normal, hold, size = regularised_force(work.gap[p], work.slip[p], n, grip, stiffness, points.force[p], most)
     total = add(scale(n, normal), hold)
     work.status[p] = status
-    across, along = GRIP * k, (0.0, 0.0, 0.0)
+    across, along = grip, (0.0, 0.0, 0.0)
     if status == SLIDING:
         across, along = (across * most / size, scale(hold, 1.0 / most)) if most > 0.0 else (0.0, along)
         work.sliding_direction[p] = along

@@ -57,6 +57,7 @@ class Flags(Record):
     solving = Field(np.int64, doc="a frame was active when the contacts of the substep were found")
     idling = Field(np.int64, doc="a body that is awake is slow")
     waking = Field(np.int64, doc="a frame that sleeps is touched or pushed")
+    woken_blind = Field(np.int64, doc="a frame was woken in a substep of which no contacts were found")
     on_path = Field(np.int64, doc="the solution has moved no frame off the path along which contacts were found")
     factoring = Field(np.int64, doc="a component has to be factored")
     done = Field(np.int64, doc="all components are solved")

@@ -12,7 +12,7 @@ is evaluated. That is forgotten as a step begins: a step depends on the state al
 
 import numpy as np
 
-from shinari.collision.law import APART, COMPLIANCE, GRIP, regularised_force, regularised_stiffness
+from shinari.collision.law import APART, COMPLIANCE, regularised_force, regularised_stiffness
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -25,7 +25,7 @@ from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import rotation_vector_between
 from shinari.systems.rigid.point_steps import exceeds_limit
-from shinari.systems.rigid.points import NONE, Terms
+from shinari.systems.rigid.points import NONE, Terms, most_leaving
 from shinari.systems.rigid.progress import Flags
 from shinari.systems.rigid.refine import add_sum_to, inertia_times, square_over_mass
 
@@ -94,17 +94,17 @@ def push_at_start(
     if c < 0 or components.stands[c] != TRIED:
         pushes.nodes[i] = -1, -1
         return
-    law, calm, most, rounding = points.law[first], components.calm[c] != 0, terms.leaves[0], components.rounding[c]
+    law, calm, rounding = points.law[first], components.calm[c] != 0, components.rounding[c]
     moves, squares, force, on_a, on_b = False, 0.0, NONE, NONE, NONE
     for p in range(first, first + pairs.rows[k]):
         n, stiffness, gap = points.normal[p], work.stiffness[p], points.gap[p] - work.target_gap[p]
         if calm and points.gap[p] < 0.0:
             # as in `begin_points`
-            gap = max(gap, -most)
+            gap = max(gap, -most_leaving(p, points, work, terms))
         coefficient, limit = work.friction_coefficient[p], work.limit[p]
         along = regularised_stiffness(stiffness, law[COMPLIANCE])
         status, normal, hold, _ = regularised_force(
-            gap, NONE, n, stiffness, along, points.force[p], coefficient * limit
+            gap, NONE, n, work.grip[p], along, points.force[p], coefficient * limit
         )  # fmt: skip
         if abs(gap) > rounding:
             moves |= exceeds_limit(status, normal, hold, limit, coefficient)
@@ -114,7 +114,7 @@ def push_at_start(
         force = add(force, f)
         on_a = add(on_a, cross((arms[0], arms[1], arms[2]), f))
         on_b = add(on_b, cross((arms[3], arms[4], arms[5]), f))
-        trace = along + 2.0 * GRIP * stiffness
+        trace = along + 2.0 * work.grip[p]
         squares += trace * trace if status != APART else 0.0
     pushes.nodes[i] = elements.nodes[first_point + first, 0], elements.nodes[first_point + first, 1]
     pushes.force[i], pushes.on_a[i], pushes.on_b[i], pushes.squares[i] = force, on_a, on_b, squares

@@ -6,8 +6,9 @@ for WAIT and a force of something immovable holds it. What sleeps keeps its pose
 
 An island wakes before it is touched: in each substep the contact points are those that the substep may close, and a
 point between a frame that moves and one that sleeps wakes the island of the sleeper before that substep is solved. So
-does an external impulse, a user edit, or a change of the scene. A body that wakes goes on from the forces with which it
-fell asleep.
+does a user edit, or a change of the scene. An external impulse comes when the substep is predicted: its island is
+predicted then, and its contacts are found where all have slept. A body that wakes goes on from the forces with which
+it fell asleep.
 """
 
 import numpy as np
@@ -183,7 +184,8 @@ def wake_islands(
 ):
     """Wake all that joints, tendons and contact points connect with a frame that is active.
 
-    Where all slept, the log has the impulses of a step asleep: the report of this step begins with a part of them.
+    Where all slept, the log has the impulses of a step asleep: the report of this step begins with a part of them. Of
+    this substep no contacts were found then.
     """
     more = True
     while more:
@@ -194,11 +196,11 @@ def wake_islands(
                 frames.asleep[a] = frames.asleep[b] = False
                 frames.active[a] = frames.active[b] = more = True
     if flags.awake[0] == 0:
-        # external impulses come after the search for contacts: the bodies have slept in this substep, too
-        part = (clock.substep[0] + 1) / substeps
+        part = clock.substep[0] / substeps
         for k in range(counts.logged[0]):
             log.impulse[k] = scale(log.impulse[k], part)
-    flags.waking[0], flags.free_changed[0], flags.awake[0] = 0, 1, 1
+    flags.woken_blind[0] = 1 - flags.solving[0]
+    flags.waking[0], flags.free_changed[0], flags.awake[0], flags.solving[0] = 0, 1, 1, 1
 
 
 class Waking:
@@ -230,14 +232,14 @@ class Waking:
         counts = self._counts
         p.serial(count_connections, counts, self._pairs)
         p.launch(find_touched, *self._connections, self._frames, self._flags, count=(counts.connections, 0))
-        self._record_islands(p)
+        with p.when((self._flags.waking, 0)):
+            self.record_islands(p)
 
     def record_pushed(self, p: Program) -> None:
-        """Record the waking of islands that have received an external impulse."""
+        """Record that frames are woken that have received an external impulse."""
         p.launch(wake_pushed, self._frames, self._flags, count=len(self._frames))
-        self._record_islands(p)
 
-    def _record_islands(self, p: Program) -> None:
-        with p.when((self._flags.waking, 0)):
-            records = *self._connections, self._frames, self._counts, self._flags
-            p.serial(wake_islands, *records, *self._report)
+    def record_islands(self, p: Program) -> None:
+        """Record the waking of the islands of what is awake."""
+        records = *self._connections, self._frames, self._counts, self._flags
+        p.serial(wake_islands, *records, *self._report)

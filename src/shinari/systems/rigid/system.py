@@ -28,6 +28,7 @@ from shinari.systems.rigid.integration import (
     expect_kinematic_frame,
     find_non_finite,
     predict_body,
+    predict_woken,
     restore_final_velocity,
     restore_predicted_pose,
     restore_start_pose,
@@ -158,6 +159,8 @@ class RigidBodySystem(System):
         with p.when(self._finite):
             if self._settings.sleep:
                 self._waking.record_pushed(p)
+                with p.when((flags.waking, 0)):
+                    self._record_woken(p)
             p.serial(compare_impulses, self.frames, self._external, flags)
             if first:
                 p.copy(1, (flags.again, 0))
@@ -165,6 +168,26 @@ class RigidBodySystem(System):
                 if not first:
                     self.equations.record_continue(p)
                 self._record_solve(p)
+
+    def _record_woken(self, p: Program) -> None:
+        """Predict what was woken by a push in this substep; find its contacts where all have slept."""
+        equations, frames, solver_frames, flags = (
+            self.equations,
+            self.frames,
+            self.equations.solver_frames,
+            self.equations.flags,
+        )
+        count, h = len(frames), self._settings.substep
+        self._waking.record_islands(p)
+        with p.when((flags.woken_blind, 0)):
+            p.launch(store_predicted_pose, frames, solver_frames, count=count)
+            p.launch(restore_start_pose, frames, count=count)
+            equations.record_find(p)
+            self._waking.record_touched(p)
+            equations.record_points(p)
+            p.launch(restore_predicted_pose, frames, solver_frames, count=count)
+        bodies = len(self._rigid.bodies)
+        p.launch(predict_woken, frames, solver_frames, *(h * self._gravity), h, count=bodies)
 
     def _record_solve(self, p: Program) -> None:
         """Solve joints and contacts.
