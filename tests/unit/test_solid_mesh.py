@@ -98,3 +98,16 @@ def test_files_that_are_none_are_named(tmp_path: Path) -> None:
         sn.Scene().add_soft_body(tmp_path / "nothing.obj")
     with pytest.raises(sn.FileError, match=r"unknown extension '.blend'"):
         sn.Scene().add_soft_body(tmp_path / "nothing.blend")
+
+
+@pytest.mark.parametrize("add", ["add_soft_body", "add_shape_matched", "add_cloth"])
+def test_a_shape_stands_for_its_surface(add):
+    given = {"add_soft_body": {"cell": 0.2}, "add_shape_matched": {"spacing": 0.1, "density": 500.0}}.get(add, {})
+    ball, positions = sn.Sphere(0.3), []
+    for mesh in (ball, ball.surface()):
+        scene = sn.Scene()
+        handle = getattr(scene, add)(mesh, **given)
+        positions.append(sn.Simulation(scene).positions(handle))
+    np.testing.assert_array_equal(*positions)
+    with pytest.raises(sn.SceneError, match="expected a shape that has an end"):
+        getattr(sn.Scene(), add)(sn.Plane(), **given)

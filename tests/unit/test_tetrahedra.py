@@ -213,6 +213,16 @@ def test_far_from_the_origin():
     np.testing.assert_allclose(far.vertices - offset, near.vertices, atol=1e-10)
 
 
+@pytest.mark.parametrize("size", [0.033, 0.2, 0.3, 2.2])
+@pytest.mark.parametrize("shape", [sn.Box((1.0, 1.0, 1.0)), sn.Cylinder(0.5, 1.0), sn.Capsule(0.33, 1.0)])
+@pytest.mark.filterwarnings("ignore::shinari.errors.TetrahedraWarning")
+def test_what_is_closed_is_never_told_as_open(shape, size):
+    # diagonals of the lattice go exactly through edges of the surface, where rounding decides which triangle they meet
+    vertices, faces = shape.surface()
+    for cell in np.linspace(0.25, 0.7, 20):
+        check_result(tetrahedralize(size * vertices, faces, cell=cell * size))
+
+
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_in_any_unit(factor):
     result, scaled = tetrahedralize(V, F), tetrahedralize(factor * V, F)

@@ -10,7 +10,7 @@ from shinari import check
 from shinari.api.arguments import given_material, surface_of
 from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION
-from shinari.geometry.topology import mesh_arrays
+from shinari.geometry.topology import is_shape, mesh_arrays
 from shinari.scene.contents import Contents
 from shinari.scene.handle import Handle
 from shinari.scene.lump_material import Clusters, LumpMaterial
@@ -47,7 +47,7 @@ def add_shape_matched(
 
     Args:
         mesh_or_points: A closed surface, as a tuple `(vertices (V, 3) [m], faces (F, 3))`, an object with both such
-            as a trimesh, or the path of a mesh file; or the particles themselves, points (N, 3) [m].
+            as a trimesh, a shape, or the path of a mesh file; or the particles themselves, points (N, 3) [m].
         density: Mass per volume [kg/m^3]; None: that of the material.
         stiffness: Stiffness 0 to 1, see `LumpMaterial`; None: that of the material.
         material: Its material; None: `LumpMaterial()`, which is rigid.
@@ -107,7 +107,7 @@ def _particles(
     label: str, given: Any, spacing: float | None, mass: Any, density: float
 ) -> tuple[np.ndarray, np.ndarray, float, Any]:
     """Positions, masses and spacing of the particles, and the surface that they fill, or None."""
-    if isinstance(given, (tuple, str)) or hasattr(given, "vertices") or hasattr(given, "__fspath__"):
+    if isinstance(given, (tuple, str)) or hasattr(given, "vertices") or hasattr(given, "__fspath__") or is_shape(given):
         from shinari.geometry.topology import check_mesh
         from shinari.shapes.sampling.fill_mesh import closed_mesh, fill, fitted_masses, moments_of
 

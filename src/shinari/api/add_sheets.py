@@ -83,7 +83,7 @@ def add_cloth(
 
     Args:
         mesh: `(vertices (V, 3) [m], faces (F, 3))`, an object with `vertices` and `faces` such as a trimesh or a
-            `Pattern`, or the path of a mesh file.
+            `Pattern`, a shape, or the path of a mesh file.
         material: Its material; None: `ClothMaterial()`.
         self_collision: `"triangles"`: vertices keep off triangles and edges off edges, with continuous detection;
             `"particles"`: vertices keep off each other, which is cheaper and has no holes only when the thickness

@@ -32,8 +32,8 @@ def add_soft_body(
 
     Args:
         mesh: Tetrahedra, as `(vertices (V, 3) [m], tetrahedra (T, 4))` or the path of a file with tetrahedra; or a
-            closed surface, as `(vertices, faces (F, 3))`, an object with both such as a trimesh, or the path of a
-            mesh file: it is covered with tetrahedra and then moves along as the visible surface. Parts thinner
+            closed surface, as `(vertices, faces (F, 3))`, an object with both such as a trimesh, a shape, or the path
+            of a mesh file: it is covered with tetrahedra and then moves along as the visible surface. Parts thinner
             than a cell are thickened to one; the mass is that of the surface.
         material: Its material; None: `SoftMaterial()`.
         cell: Edge length of the lattice that fills a surface [m]; None: for about 10,000 tetrahedra.

@@ -348,18 +348,27 @@ def unite(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return first[which.reshape(-1)][faces].astype(np.int64)
 
 
+def is_shape(given: Any) -> bool:
+    """Whether it is a shape that tells its surface, see `shinari.Shape`."""
+    return hasattr(given, "surface") and hasattr(given, "bounds")
+
+
 def mesh_arrays(label: str, mesh: Any) -> tuple[Any, Any]:
-    """Vertices and faces of a mesh given as arrays, as an object with both or as a path."""
+    """Vertices and faces of a mesh given as arrays, as an object with both, as a path or as a shape that has an end."""
     if isinstance(mesh, (str, os.PathLike)):
         from shinari.geometry.files.meshes import read_mesh
 
         return read_mesh(check.path(label, "mesh", mesh))
     if hasattr(mesh, "vertices") and hasattr(mesh, "faces"):
         return mesh.vertices, mesh.faces
+    if is_shape(mesh):
+        if not np.isfinite(mesh.bounds()).all():
+            raise SceneError(f"{label}: mesh: expected a shape that has an end, got {check.short(mesh)}")
+        return mesh.surface()
     try:
         vertices, faces = mesh
     except Exception:  # the boundary to meshes of other libraries
         raise SceneError(
-            f"{label}: mesh: expected (vertices, faces), a mesh or a path, got {check.short(mesh)}"
+            f"{label}: mesh: expected (vertices, faces), a mesh, a shape or a path, got {check.short(mesh)}"
         ) from None
     return vertices, faces

@@ -30,6 +30,7 @@ from shinari.shapes.kernels.all_distances import Four, Vector, distances, is_mes
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
+from shinari.systems.colliders.supports import Supports, lie_on, take_push
 
 TRACES = 24
 SAME_SIDE = np.float32(0.7)
@@ -227,6 +228,7 @@ def project_particles() -> Kernel:
         fields: MeshFields,
         particles: Particles,
         contact_particles: ContactParticles,
+        supports: Supports,
         clock: Clock,
         speed: real,
     ):
@@ -248,6 +250,7 @@ def project_particles() -> Kernel:
             if contact_particles.path[i] < contacts.bound[m, 0]:
                 least = min(least, contacts.bound[m, 0])
                 continue
+            take_push(supports, contacts, m, i, rate / w)
             pose = poses.after[row + k]
             a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
             b = to_local(pose, place(particles.x, i))
@@ -278,6 +281,7 @@ def project_particles() -> Kernel:
             correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
             apply_correction(contact_particles, particles, i, ONE, correction, silent, clock, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
+            lie_on(supports, i, k, rotate_vector(pose, n), particles.x, law, (poses.before[row + k], pose))
         items.bound[p, 0] = least
 
     return project_particle

@@ -28,6 +28,7 @@ from shinari.systems.colliders.collide import (
     surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
+from shinari.systems.colliders.supports import Supports, lie_on, take_push
 
 # Parts of its radius: how far a particle may go from where it looked, and in a substep without a search of its path.
 STILL, SLOW = np.float32(0.01), np.float32(0.05)
@@ -52,7 +53,7 @@ def forget_look(m, looks: Looks):
 @kernel(fastmath=STEADY)
 def project_mesh_particle(
     p, items: Items, contacts: Contacts, colliders: Colliders, poses: Poses, fields: MeshFields, particles: Particles,
-    contact_particles: ContactParticles, looks: Looks, clock: Clock, speed: real
+    contact_particles: ContactParticles, supports: Supports, looks: Looks, clock: Clock, speed: real
 ):  # fmt: skip
     """Keep a particle out of the meshes near it; scalar as that of `project_particles`."""
     h = clock.substep_length[0]
@@ -70,6 +71,7 @@ def project_mesh_particle(
             looks.known[m] = False
         if contact_particles.path[i] < contacts.bound[m, 0]:
             continue
+        take_push(supports, contacts, m, i, rate / w)
         pose, radius = poses.after[row + k], contact_particles.radius[i]
         a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
         b = to_local(pose, place(particles.x, i))
@@ -108,3 +110,4 @@ def project_mesh_particle(
         correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
         apply_correction(contact_particles, particles, i, ONE, correction, silent, clock, rate)
         record(contacts.impulse, m, sub(correction, silent), rate / w)
+        lie_on(supports, i, k, rotate_vector(pose, n), particles.x, law, (poses.before[row + k], pose))

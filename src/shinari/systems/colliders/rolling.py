@@ -33,6 +33,7 @@ from shinari.systems.colliders.collide import (
     surface_of,
 )
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
+from shinari.systems.colliders.supports import Supports, lie_on, take_push
 
 HALF = np.float32(0.5)
 
@@ -96,6 +97,7 @@ def project_turning_particles(meshes: bool) -> Kernel:
         fields: MeshFields,
         particles: Particles,
         contact_particles: ContactParticles,
+        supports: Supports,
         spins: Spins,
         clock: Clock,
         speed: real,
@@ -114,6 +116,7 @@ def project_turning_particles(meshes: bool) -> Kernel:
                 contacts.rolling_correction[m] = none
             if contact_particles.path[i] < contacts.bound[m, 0]:
                 continue
+            take_push(supports, contacts, m, i, rate / w)
             before, after = poses.before[row + k], poses.after[row + k]
             start = previous_position(particles.x, particles.predicted, particles.v, h, i)
             a, b = to_local(before, start), to_local(after, place(particles.x, i))
@@ -146,5 +149,6 @@ def project_turning_particles(meshes: bool) -> Kernel:
             remember(contacts, m, push, hold, n, gap)
             apply_correction(contact_particles, particles, i, ONE, correction, silent, clock, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
+            lie_on(supports, i, k, n, particles.x, law, (before, after))
 
     return project_turning_particle

@@ -42,6 +42,7 @@ from shinari.systems.colliders.mesh_features import mesh_features
 from shinari.systems.colliders.mesh_particles import Looks, forget_look, project_mesh_particle
 from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
 from shinari.systems.colliders.rolling import project_turning_particles
+from shinari.systems.colliders.supports import Supports, forget_support, take_last_push
 
 # A margin, in displacements of a particle in a step.
 AHEAD = 2.0
@@ -104,6 +105,7 @@ class ColliderContacts(System):
             surface=np.ascontiguousarray(model.surfaces, precision),
             start_velocity=np.zeros((count if self._bounces else 0, 3), precision),
         )
+        self.supports = Supports.zeros(count if scene.bodies else 0, precision)
         self._weight = float(np.linalg.norm(model.gravity))
         self.particle_list = ContactList(None, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
@@ -111,12 +113,12 @@ class ColliderContacts(System):
         self.looks = Looks.zeros(0, precision)
         self._push: list[tuple[Kernel, ContactList, tuple[Record, ...]]] = []
         if self._spins is not None:
-            self._add(project_turning_particles(len(self.fields) > 0), self.particle_list, self._spins)
+            self._add(project_turning_particles(len(self.fields) > 0), self.particle_list, self.supports, self._spins)
         else:
             if not all(is_mesh(kind) for kind in kinds):
-                self._add(project_particles(), self.particle_list)
+                self._add(project_particles(), self.particle_list, self.supports)
             if len(self.fields) > 0:
-                self._add(project_mesh_particle, self.particle_list, self.looks)
+                self._add(project_mesh_particle, self.particle_list, self.supports, self.looks)
         self.element_list: ContactList | None = None
         self.mesh_elements: MeshElements | None = None
         elements, offsets = elements_of(scene, model) if (kinds > LAST_UNBOUNDED).any() else ((), ())
@@ -196,6 +198,8 @@ class ColliderContacts(System):
         settings = self._settings
         h, speed = settings.substep, settings.depenetration_speed if first else 0.0
         self.record_lists(p)
+        if first:
+            p.launch(forget_support, self.supports, count=len(self.supports), grain=4096)
         solids, moving = self._solids, (self._particles, self.contact_particles)
         if self.mesh_elements is not None:
             if first:
@@ -208,6 +212,13 @@ class ColliderContacts(System):
             p.launch(kernel, *arguments, colours=each.colours.start, grain=FEW)
         if self.mesh_elements is not None:
             self.mesh_elements.record_project(p, solids, moving, self._clock, speed)
+
+    def record_settle(self, p: Program) -> None:
+        """Enter what was given back to particles since the colliders were solved."""
+        if len(self.supports):
+            each, rate = self.particle_list, 1.0 / self._settings.substep
+            records = self.supports, each.items, each.contacts, self._particles
+            p.launch(take_last_push, *records, rate, count=(each.counts.items, 0), grain=1024)
 
     def record_lists(self, p: Program) -> None:
         """List the colliders near particles and elements anew where a particle has left its margin."""

@@ -209,7 +209,7 @@ def keep_contact(m, contacts: Contacts, old: Contacts):
         contacts.item[m], contacts.body_shape[m], contacts.multiplier[m], contacts.friction_multiplier[m]
     )  # fmt: skip
     old.normal[m], old.gap[m], old.weights[m] = contacts.normal[m], contacts.gap[m], contacts.weights[m]
-    old.impulse[m] = contacts.impulse[m]
+    old.impulse[m], old.along[m] = contacts.impulse[m], contacts.along[m]
 
 
 @steady
@@ -290,9 +290,9 @@ def list_item(
                         old.normal[o],
                     )
                     contacts.gap[m], contacts.weights[m] = old.gap[o], old.weights[o]
-                    contacts.impulse[m] = old.impulse[o]
+                    contacts.impulse[m], contacts.along[m] = old.impulse[o], old.along[o]
                 else:
-                    contacts.multiplier[m], contacts.gap[m] = 0.0, 0.0
+                    contacts.multiplier[m], contacts.gap[m], contacts.along[m] = 0.0, 0.0, 0.0
                     contacts.friction_multiplier[m] = contacts.normal[m] = contacts.impulse[m] = 0.0, 0.0, 0.0
                     contacts.weights[m] = 1.0, 0.0, 0.0
             n += 1

@@ -39,7 +39,7 @@ class CouplingModel(SystemModel):
         return {
             CONTACTS: np.zeros((0, 3), np.int64),
             PUSHES: np.zeros((0, 4)),
-            PLACES: np.zeros((0, 6)),
+            PLACES: np.zeros((0, 7)),
             RESPONSES: np.zeros((self.bodies, 6)),
         }
 
@@ -48,10 +48,13 @@ class CouplingModel(SystemModel):
         frames = frames_of(bound)
         if frames is None or bound.model.particle_count == 0 or self.bodies == 0:
             return []
+        from shinari.systems.colliders.system import ColliderContacts
         from shinari.systems.coupling.attachments import Attachments
         from shinari.systems.coupling.system import BodyParticles
 
         attachments = bound.find(Attachments)
         held = None if attachments is None else attachments.held
         records = bound.particles, bound.origins
-        return [BodyParticles(bound.scene, bound.model, bound.state, bound.settings, *records, frames, held)]
+        colliders = bound.find(ColliderContacts)
+        supports = None if colliders is None else colliders.supports
+        return [BodyParticles(bound.scene, bound.model, bound.state, bound.settings, *records, frames, held, supports)]

@@ -67,6 +67,7 @@ class BodySweeps(Record):
     stride = Field(np.float64, 2, unit="m, rad", doc="how far it has gone and turned in the substep")
     last_x = Field(np.float64, 3, unit="m", doc="origin up to which the path is known")
     last_q = Field(np.float64, 4, doc="quaternion up to which the path is known")
+    approach = Field(np.float64, 2, unit="m, rad", doc="how far it can come in the substep before anything pushes it")
     left_x = Field(np.float64, 3, unit="m", doc="origin after the last sweep")
     left_q = Field(np.float64, 4, doc="quaternion after the last sweep")
     response = Field(
@@ -87,6 +88,13 @@ class ContactParticles(Record):
     margin = Field(real, unit="m", doc="distance that it may go before the next detection")
     last_position = Field(real, 3, unit="m", doc="position up to which the path is known")
     path = Field(real, unit="m", doc="length of its path since the detection")
+    solid = Field(np.int64, doc="what it lies on, see `shinari.systems.colliders.supports`")
+    normal = Field(real, 3, doc="normal of that")
+    offset = Field(real, unit="m", doc="place of that along the normal")
+    rise = Field(real, unit="m", doc="how far that moves along the normal in the substep")
+    grip = Field(real, doc="coefficient of friction there")
+    hold = Field(real, 3, unit="m", doc="displacement by friction there against such pushes")
+    push = Field(real, unit="m", doc="displacement by which that has stopped pushes from the other side")
 
 
 class Items(Record):
@@ -134,6 +142,7 @@ class Contacts(Record):
         np.float64, 3, unit="m", doc="length of the paths of a particle and the piece until which they cannot touch"
     )
     plane = Field(np.float64, 4, doc="normal of a plane that the piece is behind, in its axes, and where it is [m]")
+    along = Field(np.float64, unit="1/kg", doc="inverse mass of the item along the normal, with what it lies on")
     settled = Field(np.bool_, doc="whether the deepest point of an element has stayed where it was")
     impulse = Field(np.float64, 3, unit="N s", doc="sum over the step of the impulses on the item")
 

@@ -24,6 +24,7 @@ from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.systems.colliders.collide import contact_plane, convex_reach
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
+from shinari.systems.coupling.supported_points import Supports, firm_inverse_mass, supported_inverse_mass
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import (
     rotated_world_axes,
@@ -61,11 +62,11 @@ def response(meshes: bool) -> Shared:
         now: Vector,
         reach: float,
         w: float,
+        supports: Supports,
         law: Four,
-        multiplier: float,
-        friction_multiplier: Vector,
-        limits: tuple[float, float],
-    ) -> tuple[bool, Vector, Vector, Vector, float, Vector, float]:
+        pushes: tuple[float, Vector],
+        limits: Vector,
+    ) -> tuple[bool, Vector, Vector, Vector, Vector, float, Vector, float, float]:
         """The push of a piece on a point.
 
         Args:
@@ -77,30 +78,32 @@ def response(meshes: bool) -> Shared:
             now: The point now [m].
             reach: Distance that it keeps [m].
             w: Its inverse mass [1/kg].
+            supports: What its vertices lie on, see `supports_of`.
             law: Friction, static friction, restitution and compliance of the pair.
-            multiplier: Push along the normal so far in this substep [kg m].
-            friction_multiplier: Push of friction so far [kg m].
-            limits: 1 / h^2, and how far what was inside comes out at most [m].
+            pushes: Pushes so far in this substep, along the normal and of friction [kg m].
+            limits: 1 / h^2, how far what was inside comes out at most [m], and how far the body can come [m].
 
         Returns:
-            Whether it touches, the further push on the point [kg m], how far the two come apart without velocity [m],
-            the normal, both pushes so far, and the gap at the start of the substep, or now when it does not touch.
+            Whether it touches, the further pushes on the point along the normal and of friction [kg m], how far the two
+            come apart without velocity [m], the normal, both pushes so far, the gap at the start of the substep, or now
+            when it does not touch, and the inverse mass of the point along the normal [1/kg].
         """
         zero, b, kind, s = (0.0, 0.0, 0.0), body_shapes.frame[k], body_shapes.kind[k], body_shapes.size[k]
-        inverse_h2, escape = limits
+        inverse_h2, escape, most_approach = limits
+        multiplier, friction_multiplier = pushes
         first = to_shape_local(body_shapes, k, frames.x0[b], frames.q0[b], start)
         last = to_shape_local(body_shapes, k, frames.x[b], frames.q[b], now)
         value, normal = distance_and_normal(kind, last, s, fields)
         gap_b = value - reach
         displacement = sub(last, first)
         if gap_b >= norm(displacement) and multiplier <= ZERO:
-            return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
+            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap_b, w
         behind = convex_reach(kind, reach)
         n, depth, before = contact_plane(
             distance_and_normal, kind, s, behind, fields, first, last, reach, gap_b, normal
         )
         if depth <= ZERO and multiplier <= ZERO:
-            return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
+            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap_b, w
         gap = max(dot(n, sub(first, last)) - depth, 0.0)
         q = frames.q[b]
         n, displacement = (
@@ -108,21 +111,27 @@ def response(meshes: bool) -> Shared:
             rotate(q, rotate_vector(body_shapes.local_pose[k], displacement)),
         )
         arm = sub(start, frames.x0[b])
-        give = w + effective_inverse_mass(frames, b, arm, n)
+        other = effective_inverse_mass(frames, b, arm, n)
+        along, most = supported_inverse_mass(w, supports, n, before - depth, other)
+        give = along + other
         if not give > ZERO:
-            return False, zero, zero, zero, multiplier, friction_multiplier, gap_b
+            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap_b, w
         soft = law[3] * inverse_h2
         # of friction along a normal that has turned since a part lies along the normal of now: it counts as push
         multiplier, friction_multiplier = multiplier + dot(n, friction_multiplier), tangential(friction_multiplier, n)
         # the substep begins with the push of the last one, which is taken back where it was too much
-        change = normal_response(depth, depth - before, multiplier, soft, give, -multiplier)
+        change = normal_response(depth, depth - before, multiplier, soft, give, -min(multiplier, most))
+        if along < w and other > ZERO:
+            # a light particle on a collider is no hammer: it stops the body, and throws it no farther than it came
+            change = min(change, max(most_approach / other - multiplier, 0.0))
         pushed = multiplier + change
         out = recovery(min(depth, before), escape) if soft <= ZERO else 0.0
         slip = tangential(displacement, n)
-        along, _ = direction_and_length(slip)
-        wanted = sub(friction_multiplier, scale(slip, ONE / (w + effective_inverse_mass(frames, b, arm, along))))
+        way, _ = direction_and_length(slip)
+        yields = max(w - firm_inverse_mass(supports, law), 0.0) + effective_inverse_mass(frames, b, arm, way)
+        wanted = sub(friction_multiplier, scale(slip, ONE / yields)) if yields > ZERO else friction_multiplier
         held = friction(wanted, pushed, law)
-        return True, add(scale(n, change), sub(held, friction_multiplier)), scale(n, out), n, pushed, held, gap
+        return True, scale(n, change), sub(held, friction_multiplier), scale(n, out), n, pushed, held, gap, along
 
     return respond_to_shape
 
@@ -225,14 +234,26 @@ def move_by(frames, b, displacement, sign):
         frames.q[b] = rotated_world_axes(frames.q[b], turned)
 
 
+@steady
+def approach_of(body_sweeps, b, arm):
+    """How far a point of a body can come in the substep, before anything pushes it [m]."""
+    come = body_sweeps.approach[b]
+    return come[0] + come[1] * norm(arm)
+
+
 @kernel(fastmath=STEADY)
-def expect_response(b, frames: Frames, body_sweeps: BodySweeps):
+def expect_response(b, frames: Frames, body_sweeps: BodySweeps, h: float, fall: float):
     """Move a body as joints and contacts of bodies did in the last substep: they answer after the sweeps.
 
     Without it a light finger would give way to what it holds, and be put back by its joint: what it holds would slip by
-    that much in each substep.
+    that much in each substep. `fall` [m]: way that gravity adds in a substep.
     """
     move_by(frames, b, body_sweeps.expected, 1.0)
+    d = body_sweeps.expected[b]
+    body_sweeps.approach[b] = (
+        norm(body_sweeps.start_v[b]) * h + fall + norm((d[0], d[1], d[2])),
+        norm(body_sweeps.start_w[b]) * h + norm((d[3], d[4], d[5])),
+    )
     body_sweeps.response[b] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 

@@ -20,7 +20,7 @@ from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.particles import Origins, Particles
-from shinari.systems.colliders.collide import move, place, previous_position, slack
+from shinari.systems.colliders.collide import place, previous_position, slack
 from shinari.systems.colliders.contact_list import FAR
 from shinari.systems.colliders.elements import (
     AT_VERTEX,
@@ -45,7 +45,13 @@ from shinari.systems.coupling.records import (
     Items,
     Progress,
 )
-from shinari.systems.coupling.response import apply_reaction, balance, response, to_shape_local
+from shinari.systems.coupling.response import apply_reaction, approach_of, balance, response, to_shape_local
+from shinari.systems.coupling.supported_points import (
+    push_particle,
+    start_on_support,
+    supported_inverse_mass,
+    supports_of,
+)
 from shinari.systems.rigid.frames import Frames
 
 # The deepest point of an element has gone elsewhere when a weight changes by more than this.
@@ -69,22 +75,15 @@ def particle_previous_position(particles, i, h):
 
 
 @steady
-def share(contact_particles, particles, i, weight, multiplier, silent, rate):
-    """Move a vertex by its share of a push on a point; `silent` is what a unit of inverse mass moves silently."""
-    if particles.x[i, 3] > ZERO and weight > ZERO:
-        part = particles.x[i, 3] * weight
-        correction = add(multiplier, silent)
-        contact_particles.path[i] += part * norm(correction)
-        move(particles.x, particles.predicted, particles.v, i, part, correction, silent, rate)
-        contact_particles.last_position[i] = place(particles.x, i)
-
-
-@steady
-def share_push(contact_particles, particles, i, weights, multiplier, silent, rate):
-    """Move the vertices of an element by their shares of a push on a point."""
-    share(contact_particles, particles, i[0], weights[0], multiplier, silent, rate)
-    share(contact_particles, particles, i[1], weights[1], multiplier, silent, rate)
-    share(contact_particles, particles, i[2], weights[2], multiplier, silent, rate)
+def share_push(contact_particles, particles, i, weights, pushes, grip, rate):
+    """Move the vertices of an element by their shares of what pushes a point, see `push_particle`."""
+    x = particles.x
+    if x[i[0], 3] > ZERO and weights[0] > ZERO:
+        push_particle(contact_particles, particles, i[0], x[i[0], 3] * weights[0], pushes, grip, rate)
+    if x[i[1], 3] > ZERO and weights[1] > ZERO:
+        push_particle(contact_particles, particles, i[1], x[i[1], 3] * weights[1], pushes, grip, rate)
+    if x[i[2], 3] > ZERO and weights[2] > ZERO:
+        push_particle(contact_particles, particles, i[2], x[i[2], 3] * weights[2], pushes, grip, rate)
 
 
 @steady
@@ -155,9 +154,11 @@ def apply_stored_multiplier(
         particle_previous_position(particles, i[2], h),
     )
     start = add(origins.position[particles.origin_index[i[0]]], start)
-    multiplier = scale(add(scale(contacts.normal[m], contacts.multiplier[m]), contacts.friction_multiplier[m]), sign)
+    along, rubs = scale(contacts.normal[m], sign * contacts.multiplier[m]), scale(contacts.friction_multiplier[m], sign)
+    multiplier = add(along, rubs)
     record_impulse(contacts, m, multiplier, rate)
-    share_push(contact_particles, particles, i, weights, multiplier, still, rate)
+    law = combined_surface(contact_particles.surface[i[0]], body_shapes.surface[contacts.body_shape[m]])
+    share_push(contact_particles, particles, i, weights, (along, rubs, still), law[1], rate)
     apply_reaction(frames, body_sweeps, b, sub(start, frames.x0[b]), multiplier, still, rate)
 
 
@@ -174,24 +175,37 @@ def apply_stored_multipliers(
     frames: Frames,
     body_sweeps: BodySweeps,
     h: float,
+    slow: float,
 ):
     """Begin a substep with the pushes of the last one: what rests is carried before anything is looked at.
 
     Of an element that lay flat on the piece, not `settled`, the deepest point went from corner to corner: it begins
-    anew.
+    anew; so does what stopped an impact, which came from farther than `slow` [m]. A point that has lost its support
+    gives way more than before, and is pushed that much less.
     """
     for m in range(counts.contacts[0]):
-        if not contacts.settled[m]:
+        if not contacts.settled[m] or contacts.gap[m] > slow:
             clear_multiplier(contacts, m)
             contacts.settled[m] = True
         if contacts.multiplier[m] > ZERO:
+            i = vertices(items.points[contacts.item[m]])
+            part = vertex_weights(contacts.weights[m], i)
+            w, other = (
+                inverse_mass_at(particles.x, i, part),
+                frames.inverse_mass[body_shapes.frame[contacts.body_shape[m]]],
+            )
+            supports = supports_of(contact_particles, particles, i, part)
+            now, _ = supported_inverse_mass(w, supports, contacts.normal[m], 0.0, other)
+            left = min((contacts.along[m] + other) / (now + other), 1.0) if now + other > ZERO else 0.0
+            contacts.multiplier[m] *= left
+            contacts.friction_multiplier[m] = scale(contacts.friction_multiplier[m], left)
             apply_stored_multiplier(
                 1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
             )
 
 
 @steady
-def remember(contacts, m, multiplier, friction_multiplier, n, gap):
+def remember(contacts, m, multiplier, friction_multiplier, n, gap, along):
     """Write the state of a contact."""
     contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m], contacts.gap[m] = (
         multiplier,
@@ -199,6 +213,7 @@ def remember(contacts, m, multiplier, friction_multiplier, n, gap):
         n,
         gap,
     )
+    contacts.along[m] = along
 
 
 @steady
@@ -230,7 +245,7 @@ def project_particles(meshes: bool) -> Kernel:
         """Keep the listed particles out of the pieces near them; `progress` tells where to, and how far they moved."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
         rate = ONE / h
-        limits = rate * rate, h * progress.escape[0]
+        rates, escape = rate * rate, h * progress.escape[0]
         for turn in range(count):
             m = contact_of(turn, count, progress)
             i, k = np.int64(items.points[contacts.item[m], 0]), contacts.body_shape[m]
@@ -241,35 +256,34 @@ def project_particles(meshes: bool) -> Kernel:
             origin = origins.position[particles.origin_index[i]]
             start, now = add(origin, particle_previous_position(particles, i, h)), add(origin, place(particles.x, i))
             law = combined_surface(contact_particles.surface[i], body_shapes.surface[k])
-            touches, multiplier, silent, n, normal_push, friction_multiplier, gap = respond_to_shape(
+            touches, push, rub, silent, n, normal_push, friction_multiplier, gap, along = respond_to_shape(
                 body_shapes,
                 fields,
                 frames,
                 k,
-                start,
+                start_on_support(contact_particles, particles, i, start, now),
                 now,
                 np.float64(contact_particles.radius[i]),
                 w,
+                supports_of(contact_particles, particles, (i, i, i), (1.0, 0.0, 0.0)),
                 law,
-                contacts.multiplier[m],
-                contacts.friction_multiplier[m],
-                limits,
+                (contacts.multiplier[m], contacts.friction_multiplier[m]),
+                (rates, escape, approach_of(body_sweeps, b, sub(start, fixed))),
             )
             if not touches:
                 stride = norm(sub(now, start)) + piece_stride(frames, k, body_shapes)
                 contacts.bound[m, 0] = far + slack(gap, np.float64(contact_particles.radius[i]), stride)
                 continue
             contacts.bound[m, 0] = -1.0
-            remember(contacts, m, normal_push, friction_multiplier, n, gap)
+            remember(contacts, m, normal_push, friction_multiplier, n, gap, along)
+            multiplier = add(push, rub)
             other = frames.inverse_mass[b]
-            largest = max(largest, (w + other) * norm(multiplier))
-            apart = ONE / (w + other)
-            mine_out, their_out = scale(silent, w * apart), scale(silent, -other * apart)
+            largest = max(largest, (along + other) * norm(multiplier))
+            apart = ONE / (along + other) if along + other > ZERO else 0.0
+            their_out = scale(silent, -other * apart)
             if w > ZERO:
-                correction = add(scale(multiplier, w), mine_out)
-                contact_particles.path[i] += norm(correction)
-                move(particles.x, particles.predicted, particles.v, i, ONE, correction, mine_out, rate)
-                contact_particles.last_position[i] = place(particles.x, i)
+                pushes = push, rub, scale(silent, apart)
+                push_particle(contact_particles, particles, i, w, pushes, law[1], rate)
             apply_reaction(frames, body_sweeps, b, sub(start, fixed), multiplier, their_out, rate)
             balance(frames, body_sweeps, b, scale(silent, apart), speed_of(particles, i, rate), rate)
             record_impulse(contacts, m, multiplier, rate)
@@ -326,7 +340,7 @@ def project_elements(meshes: bool) -> Kernel:
         """Keep the deepest points of the listed elements out of the pieces near them; see `project_particles`."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
         rate = ONE / h
-        limits = rate * rate, h * progress.escape[0]
+        rates, escape = rate * rate, h * progress.escape[0]
         for turn in range(count):
             m = contact_of(turn, count, progress)
             k, i = contacts.body_shape[m], vertices(items.points[contacts.item[m]])
@@ -377,8 +391,13 @@ def project_elements(meshes: bool) -> Kernel:
                         contacts.multiplier[m] > ZERO and jumps(weights, kept)
                     )
                     contacts.weights[m] = weights
-                    start = blend(weights, starts[0], starts[1], starts[2])
-                    touches, multiplier, silent, n, normal_push, friction_multiplier, gap = respond_to_shape(
+                    start = blend(
+                        weights,
+                        start_on_support(contact_particles, particles, i[0], starts[0], now[0]),
+                        start_on_support(contact_particles, particles, i[1], starts[1], now[1]),
+                        start_on_support(contact_particles, particles, i[2], starts[2], now[2]),
+                    )
+                    touches, push, rub, silent, n, normal_push, friction_multiplier, gap, along = respond_to_shape(
                         body_shapes,
                         fields,
                         frames,
@@ -387,17 +406,18 @@ def project_elements(meshes: bool) -> Kernel:
                         blend(weights, now[0], now[1], now[2]),
                         reach,
                         w,
+                        supports_of(contact_particles, particles, i, part),
                         law,
-                        contacts.multiplier[m],
-                        contacts.friction_multiplier[m],
-                        limits,
+                        (contacts.multiplier[m], contacts.friction_multiplier[m]),
+                        (rates, escape, approach_of(body_sweeps, b, sub(start, fixed))),
                     )
                 if touches:
-                    done = True
-                    remember(contacts, m, normal_push, friction_multiplier, n, gap)
+                    done, multiplier = True, add(push, rub)
+                    remember(contacts, m, normal_push, friction_multiplier, n, gap, along)
                     record_impulse(contacts, m, multiplier, rate)
-                    each = ONE / (w + other)
-                    share_push(contact_particles, particles, i, part, multiplier, scale(silent, each), rate)
+                    each = ONE / (along + other) if along + other > ZERO else 0.0
+                    pushes = push, rub, scale(silent, each)
+                    share_push(contact_particles, particles, i, part, pushes, law[1], rate)
                     apply_reaction(
                         frames, body_sweeps, b, sub(start, fixed), multiplier, scale(silent, -other * each), rate
                     )
@@ -408,7 +428,7 @@ def project_elements(meshes: bool) -> Kernel:
                         speed_of(particles, i[2], rate),
                     )
                     balance(frames, body_sweeps, b, scale(silent, each), speed, rate)
-                    moved = (w + other) * norm(multiplier)
+                    moved = (along + other) * norm(multiplier)
                     largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):
                     break

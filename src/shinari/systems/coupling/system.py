@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from shinari.collision.broad.pairs import Keys
+from shinari.collision.law import SLOW_SUBSTEPS
 from shinari.collision.narrow.fields import body_fields
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
@@ -26,6 +27,7 @@ from shinari.model.system import System
 from shinari.scene.contents import Contents
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.colliders.elements import elements_of
+from shinari.systems.colliders.supports import Supports
 from shinari.systems.coupling.body_paths import BodyPaths
 from shinari.systems.coupling.bounce import bounce_items, note_motion, note_velocity
 from shinari.systems.coupling.detection import (
@@ -128,7 +130,7 @@ class ContactList:
         Args:
             contacts: Items and pieces, ascending, (K, 2).
             pushes: Pushes along the normal and of friction, (K, 4).
-            places: Normals and weights, (K, 6).
+            places: Normals, weights, and inverse masses of the items along the normals, (K, 7).
         """
         count, into = len(contacts), self.contacts
         if len(into) < count:
@@ -136,17 +138,18 @@ class ContactList:
         self.counts.contacts[0] = count
         into.item[:count], into.body_shape[:count] = contacts.T
         into.multiplier[:count], into.friction_multiplier[:count] = pushes[:, 0], pushes[:, 1:]
-        into.normal[:count], into.weights[:count] = places[:, :3], places[:, 3:]
+        into.normal[:count], into.weights[:count], into.along[:count] = places[:, :3], places[:, 3:6], places[:, 6]
         into.gap[:count], into.impulse[:count] = 0.0, 0.0
 
-    def pushing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What pushed in the last substep, as `recall` takes it."""
+    def pushing(self, slow: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What pushed in the last substep, as `recall` takes it, but for impacts, which came from farther than slow."""
         count, contacts = int(self.counts.contacts[0]), self.contacts
-        on = np.flatnonzero((contacts.multiplier[:count] > 0.0) & contacts.settled[:count])
+        rests = contacts.settled[:count] & (contacts.gap[:count] <= slow)
+        on = np.flatnonzero((contacts.multiplier[:count] > 0.0) & rests)
         return (
             np.stack([contacts.item[on], contacts.body_shape[on]], axis=1),
             np.column_stack([contacts.multiplier[on], contacts.friction_multiplier[on]]),
-            np.concatenate([contacts.normal[on], contacts.weights[on]], axis=1),
+            np.column_stack([contacts.normal[on], contacts.weights[on], contacts.along[on]]),
         )
 
     def contact_impulses(self) -> ContactImpulses:
@@ -180,6 +183,7 @@ class BodyParticles(System):
         origins: Origins,
         frames: Frames,
         held: np.ndarray | None = None,
+        supports: Supports | None = None,
     ) -> None:
         """Bind the contacts to the arrays of a simulation.
 
@@ -192,6 +196,7 @@ class BodyParticles(System):
             origins: Origins that positions are relative to.
             frames: The frames; the first ones are the bodies.
             held: Particles in solver order and bodies that they are attached to, (H, 2): they never touch.
+            supports: What particles lie on, where there are colliders.
         """
         self._model, self._state, self._settings, self._frames = model, state, settings, frames
         real, count = model.real, model.particle_count
@@ -201,6 +206,11 @@ class BodyParticles(System):
         self.contact_particles: ContactParticles = ContactParticles.zeros(count, real)
         self.contact_particles.radius[...], self.contact_particles.object[...] = model.radii, model.owners
         self.contact_particles.surface[...] = model.surfaces[model.owners]
+        if supports is not None:
+            shared = {
+                name: supports.arrays[name] for name in ("solid", "normal", "offset", "rise", "grip", "push", "hold")
+            }
+            self.contact_particles.bind(**shared)
         self.body_sweeps: BodySweeps = BodySweeps.zeros(len(frames), np.float64)
         self._progress: Progress = Progress.zeros(1, np.float64)
         self._sums = Sums.zeros(-(-count // CHUNK), np.float64)
@@ -211,6 +221,7 @@ class BodyParticles(System):
         self._boxes, self._candidates = Boxes.zeros(len(scene.particle_objects), np.float64), Candidates.zeros(0)
         self._gravity = Gravity(np.float64, acceleration=np.array(model.gravity, np.float64).reshape(1, 3))
         self._weight = float(np.linalg.norm(model.gravity))
+        self._slow = SLOW_SUBSTEPS * self._weight * settings.substep**2
         self._small = SETTLED * max(self._weight * settings.substep**2, TINY)
         self._first_body = len(model.colliders)
         held = np.zeros((0, 2), np.int64) if held is None else held
@@ -245,7 +256,7 @@ class BodyParticles(System):
 
     def end(self) -> None:
         """A step has ended: what pushes goes to the state."""
-        found = [each.pushing() for each in self.lists]
+        found = [each.pushing(self._slow) for each in self.lists]
         numbers = [np.full((len(rows), 1), number) for number, (rows, _, _) in enumerate(found)]
         contacts = [np.concatenate([number, rows], axis=1) for number, (rows, _, _) in zip(numbers, found, strict=True)]
         arrays = self._state.system_arrays
@@ -263,7 +274,7 @@ class BodyParticles(System):
         progress, h = self._progress, self._settings.substep
         frames, body_sweeps = self._frames, self.body_sweeps
         if first:
-            p.launch(expect_response, frames, body_sweeps, count=len(frames))
+            p.launch(expect_response, frames, body_sweeps, h, self._weight * h * h, count=len(frames))
         else:
             p.launch(add_response, frames, body_sweeps, count=len(frames))
         self.record_lists(p, first)
@@ -278,6 +289,7 @@ class BodyParticles(System):
                         self._frames,
                         self.body_sweeps,
                         h,
+                        self._slow,
                     )
         with p.repeat(MOST_SWEEPS, until=(progress.done, 0)):
             points, *others = self.lists

@@ -1,0 +1,107 @@
+"""Particles that lie on a collider, for what presses on them from the other side.
+
+      body         |  P      A body is stopped by a light particle as if by the ground beneath it: the particle gives
+    ---------      v         way only along the surface of the collider,
+        o  particle
+    ---------  ^ g             w(n) = w (1 - (n . g)^2)       where n . g < 0, n: direction of the push, g: normal
+     collider  |
+                             and what it is pushed into the collider, the collider gives back at once.
+
+It is the elimination of one of two rows that share a particle. Solved one after the other, they would meet after as
+many sweeps as the body is heavier than the particle. The collider is told what it has given, so that it holds the
+particle by friction, and reports it as a force.
+"""
+
+import numpy as np
+
+from shinari.compute import Field, Record, kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
+from shinari.maths.poses import to_local, to_world
+from shinari.maths.vec3 import ZERO, dot, sub
+from shinari.model.particles import Particles
+from shinari.model.spins import bounded
+from shinari.systems.colliders.records import Contacts, Items
+
+# A particle lies on the plane up to this part of the distance that it keeps.
+TOUCHES = np.float32(1e-3)
+
+
+class Supports(Record, ragged=True):
+    """Planes that particles lie on in this substep, N rows; none where no body can press on them."""
+
+    solid = Field(np.int64, doc="the collider, counted from 1; 0: none")
+    normal = Field(real, 3, doc="its normal in world axes")
+    offset = Field(real, unit="m", doc="product of the normal and a point of the plane, relative to the origin")
+    rise = Field(real, unit="m", doc="how far the collider moves along the normal in the substep")
+    grip = Field(real, doc="coefficient of friction between both")
+    push = Field(real, unit="m", doc="displacement by which the collider has stopped pushes from the other side")
+    hold = Field(real, 3, unit="m", doc="the same along the plane, by friction")
+    noted_push = Field(real, unit="m", doc="part of `push` that the contact with the collider knows of")
+    noted_hold = Field(real, 3, unit="m", doc="part of `hold` that it knows of")
+
+
+@kernel
+def forget_support(i, supports: Supports):
+    """A substep begins: nothing is known to lie on anything."""
+    supports.solid[i] = 0
+    supports.push[i] = supports.noted_push[i] = ZERO
+    supports.hold[i] = supports.noted_hold[i] = ZERO, ZERO, ZERO
+
+
+@steady
+def lie_on(supports, i, k, n, x, law, poses):
+    """Note that particle i lies on collider k where it is; what gives way (law: friction, ...) supports nothing.
+
+    `poses`: those of the collider at the start and the end of the substep.
+    """
+    if len(supports) > 0 and law[3] <= ZERO:
+        here = x[i, 0], x[i, 1], x[i, 2]
+        supports.solid[i], supports.normal[i], supports.grip[i] = k + 1, n, law[0]
+        supports.rise[i] = dot(n, sub(here, to_world(poses[0], to_local(poses[1], here))))
+        supports.offset[i] = n[0] * x[i, 0] + n[1] * x[i, 1] + n[2] * x[i, 2]
+
+
+@steady
+def take_push(supports, contacts, m, i, mass):
+    """Enter into contact m what its collider has given back to particle i; mass: impulse of a displacement [kg/s]."""
+    if len(supports) > 0 and supports.solid[i] == np.int64(contacts.solid[m]) + 1:
+        fresh, most = supports.push[i] - supports.noted_push[i], supports.grip[i] * supports.push[i]
+        hold = bounded(supports.hold[i], most)
+        contacts.normal_correction[m] += fresh
+        for c in range(3):
+            along = hold[c] - supports.noted_hold[i, c]
+            contacts.friction_correction[m, c] += along
+            contacts.impulse[m, c] += mass * (fresh * supports.normal[i, c] + along)
+            supports.noted_hold[i, c] = hold[c]
+        supports.noted_push[i] = supports.push[i]
+
+
+@kernel(fastmath=STEADY)
+def take_last_push(p, supports: Supports, items: Items, contacts: Contacts, particles: Particles, rate: real):
+    """A substep ends: enter what was given back after the collider was solved for the last time."""
+    i = np.int64(items.item[p])
+    if supports.solid[i] != 0:
+        for m in range(items.first[p], items.end[p]):
+            take_push(supports, contacts, m, i, rate / particles.x[i, 3])
+
+
+@steady
+def gap_above(supports, i, x):
+    """Height of particle i above its plane [m]."""
+    n = supports.normal[i]
+    return n[0] * x[i, 0] + n[1] * x[i, 1] + n[2] * x[i, 2] - supports.offset[i]
+
+
+@steady
+def touches_plane(supports, i, x, radius):
+    """Whether particle i lies on a plane."""
+    return supports.solid[i] != 0 and gap_above(supports, i, x) <= TOUCHES * radius
+
+
+@steady
+def plane_below(supports, i, x, radius):
+    """Whether particle i lies on a plane, or is held to it by what presses, its normal, and what it has given back."""
+    n, push = supports.normal[i], supports.push[i]
+    lies = touches_plane(supports, i, x, radius) or (supports.solid[i] != 0 and push > ZERO)
+    return lies, (n[0], n[1], n[2]), push

@@ -1,0 +1,137 @@
+"""Points of particles that lie on a collider, between that and a body, see `shinari.systems.colliders.supports`.
+
+A point of an element has a support for each of its vertices:
+
+    held     inverse mass that the support takes from the point [1/kg]: w b^2, b the part of the vertex
+    g        normal of the plane, three numbers
+    given    push that it has stopped so far [kg m]; no more than that can be taken back
+    grip     its coefficient of friction
+    touches  1; 0 where the vertex has been lifted since: then it has to come back before it can be pressed
+"""
+
+import numpy as np
+
+from shinari.collision.law import tangential
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.systems.colliders.collide import move, place
+from shinari.systems.colliders.supports import gap_above, plane_below, touches_plane
+
+Support = tuple[float, float, float, float, float, float, float]
+Supports = tuple[Support, Support, Support]
+FAR = 1e30
+# Part of the inverse mass that no support takes: bodies beyond 3,000 times its mass are stopped in steps.
+LEFT = 3e-4
+
+
+@steady
+def supports_of(contact_particles, particles, i, part):
+    """Supports of a point with such parts of three particles."""
+    return (
+        support_of(contact_particles, particles, i[0], part[0]),
+        support_of(contact_particles, particles, i[1], part[1]),
+        support_of(contact_particles, particles, i[2], part[2]),
+    )
+
+
+@steady
+def support_of(contact_particles, particles, i, part):
+    """Support of a vertex, or of a particle."""
+    lies, n, push = plane_below(contact_particles, i, particles.x, contact_particles.radius[i])
+    touches = 1.0 if touches_plane(contact_particles, i, particles.x, contact_particles.radius[i]) else 0.0
+    give, none = np.float64(particles.x[i, 3]) * part, 0.0 * np.float64(part)
+    holds = lies and give > 0.0
+    held, stopped = give * part if holds else none, np.float64(push) / give if holds else none
+    grip = np.float64(contact_particles.grip[i])
+    return held, np.float64(n[0]), np.float64(n[1]), np.float64(n[2]), stopped, grip, touches
+
+
+@steady
+def start_on_support(contact_particles, particles, i, start, now):
+    """Where a particle was at the start of the substep, as far as a body may be driven by it.
+
+    What lies on a collider has moved along its normal with that: it may have been pressed in, and come up at once.
+    """
+    if not touches_plane(contact_particles, i, particles.x, contact_particles.radius[i]):
+        return start
+    n = place(contact_particles.normal, i)
+    return add(start, scale(n, dot(n, sub(now, start)) - contact_particles.rise[i]))
+
+
+@steady
+def held_back(support, n):
+    """Inverse mass that a support takes from its vertex along n [1/kg], and push that it can give back there [kg m].
+
+    Friction holds the vertex where n is in its cone. Farther aside it slips out, which is allowed for by half of the
+    sine at least: from w sin^2 alone a push could follow that moves the vertex many times as far as the body is to be.
+    """
+    held, gx, gy, gz, given, grip, _ = support
+    into = -min(gx * n[0] + gy * n[1] + gz * n[2], 0.0)
+    aside = max(np.sqrt(max(1.0 - into * into, 0.0)) - grip * into, 0.0)
+    part = held * max(1.0 - aside * max(aside, 0.5), 0.0) if into > 0.0 else 0.0
+    return part * (1.0 - LEFT), given / into if part > 0.0 else FAR
+
+
+@steady
+def supported_inverse_mass(w, supports, n, apart, other):
+    """Inverse mass of a point along n [1/kg], and how much of its multiplier can be taken back with it [kg m].
+
+    What presses it onto supports moves it only along these, if it touches them; so does what is taken back, as far as
+    they have given it. `apart`: by how much the push has come too far [m]; other: inverse mass of the body there.
+    """
+    first, a = held_back(supports[0], n)
+    second, b = held_back(supports[1], n)
+    third, c = held_back(supports[2], n)
+    if apart <= 0.0:
+        return max(w - supports[0][6] * first - supports[1][6] * second - supports[2][6] * third, 0.0), FAR
+    held, given = first + second + third, min(a, min(b, c))
+    holds = held > 0.0 and given * (w + other) >= apart
+    return max(w - held, 0.0) if holds else w, given if holds else FAR
+
+
+@steady
+def firm_inverse_mass(supports, law):
+    """Inverse mass that friction on supports takes from a point along them [1/kg]: where these are no smoother."""
+    first = supports[0][0] if supports[0][5] >= law[1] else 0.0
+    second = supports[1][0] if supports[1][5] >= law[1] else 0.0
+    third = supports[2][0] if supports[2][5] >= law[1] else 0.0
+    return first + second + third
+
+
+@steady
+def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
+    """Move a particle by a part of what pushes a point.
+
+    What lies on a collider does not go into it. Friction there holds it against a push that is within its cone, and
+    against friction if the collider is no smoother than what rubs. It is not moved by that, not even until the collider
+    is solved again: a light particle would be far away.
+
+    Args:
+        contact_particles: The particles, and what they lie on.
+        particles: The particles.
+        i: The particle.
+        part: Its part of the point times its inverse mass [1/kg].
+        pushes: Along the normal, by friction, and what a unit of inverse mass moves silently [kg m].
+        grip: Coefficient of friction of what rubs.
+        rate: 1 / h.
+    """
+    x, before = particles.x, place(particles.x, i)
+    along, rubs, silent = pushes
+    lies, n, push = plane_below(contact_particles, i, x, contact_particles.radius[i])
+    if lies:
+        silent = sub(silent, scale(n, min(dot(n, silent), 0.0)))
+        aside, into = tangential(along, n), contact_particles.grip[i] * abs(dot(n, along))
+        held = scale(aside, min(into * reciprocal(norm(aside)), ONE))
+        along = sub(along, held)
+        if contact_particles.grip[i] >= grip:
+            held = add(held, tangential(rubs, n))
+            rubs = scale(n, dot(n, rubs))
+        contact_particles.hold[i] = sub(place(contact_particles.hold, i), scale(held, part))
+    move(x, particles.predicted, particles.v, i, part, add(add(along, rubs), silent), silent, rate)
+    if lies:
+        back = max(-gap_above(contact_particles, i, x), -push)
+        contact_particles.push[i] = push + back
+        move(x, particles.predicted, particles.v, i, back, n, (ZERO, ZERO, ZERO), rate)
+    now = place(x, i)
+    contact_particles.path[i] += norm(sub(now, before))
+    contact_particles.last_position[i] = now
