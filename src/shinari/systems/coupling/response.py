@@ -58,14 +58,14 @@ def response(meshes: bool) -> Shared:
         fields: BodyFields,
         frames: Frames,
         k: int,
-        start: Vector,
-        now: Vector,
+        path: tuple[Vector, Vector],
         reach: float,
         w: float,
         supports: Supports,
         law: Four,
         pushes: tuple[float, Vector],
-        limits: Vector,
+        limits: tuple[float, float],
+        come: tuple[Vector, float],
     ) -> tuple[bool, Vector, Vector, Vector, Vector, float, Vector, float, float]:
         """The push of a piece on a point.
 
@@ -74,14 +74,14 @@ def response(meshes: bool) -> Shared:
             fields: Distance fields of meshes.
             frames: The frames.
             k: The piece.
-            start: The point at the start of the substep [m].
-            now: The point now [m].
+            path: The point at the start of the substep, and now [m].
             reach: Distance that it keeps [m].
             w: Its inverse mass [1/kg].
             supports: What its vertices lie on, see `supports_of`.
             law: Friction, static friction, restitution and compliance of the pair.
             pushes: Pushes so far in this substep, along the normal and of friction [kg m].
-            limits: 1 / h^2, how far what was inside comes out at most [m], and how far the body can come [m].
+            limits: 1 / h^2, and how far what was inside comes out at most [m].
+            come: Where the body would bring its point in the substep if nothing pushed it, and fall, see `come_of` [m].
 
         Returns:
             Whether it touches, the further pushes on the point along the normal and of friction [kg m], how far the two
@@ -89,7 +89,7 @@ def response(meshes: bool) -> Shared:
             when it does not touch, and the inverse mass of the point along the normal [1/kg].
         """
         zero, b, kind, s = (0.0, 0.0, 0.0), body_shapes.frame[k], body_shapes.kind[k], body_shapes.size[k]
-        inverse_h2, escape, most_approach = limits
+        (start, now), (inverse_h2, escape) = path, limits
         multiplier, friction_multiplier = pushes
         first = to_shape_local(body_shapes, k, frames.x0[b], frames.q0[b], start)
         last = to_shape_local(body_shapes, k, frames.x[b], frames.q[b], now)
@@ -123,7 +123,8 @@ def response(meshes: bool) -> Shared:
         change = normal_response(depth, depth - before, multiplier, soft, give, -min(multiplier, most))
         if along < w and other > ZERO:
             # a light particle on a collider is no hammer: it stops the body, and throws it no farther than it came
-            change = min(change, max(most_approach / other - multiplier, 0.0))
+            most = (max(dot(n, come[0]), 0.0) + come[1]) / other
+            change = min(change, max(most - multiplier, 0.0))
         pushed = multiplier + change
         out = recovery(min(depth, before), escape) if soft <= ZERO else 0.0
         slip = tangential(displacement, n)
@@ -235,10 +236,10 @@ def move_by(frames, b, displacement, sign):
 
 
 @steady
-def approach_of(body_sweeps, b, arm):
-    """How far a point of a body can come in the substep, before anything pushes it [m]."""
-    come = body_sweeps.approach[b]
-    return come[0] + come[1] * norm(arm)
+def come_of(body_sweeps, b, arm):
+    """Displacement of a point of a body in the substep before anything pushes it, and what gravity adds to any [m]."""
+    d = body_sweeps.come[b]
+    return add((d[0], d[1], d[2]), cross((d[3], d[4], d[5]), arm)), d[6]
 
 
 @kernel(fastmath=STEADY)
@@ -249,11 +250,10 @@ def expect_response(b, frames: Frames, body_sweeps: BodySweeps, h: float, fall: 
     that much in each substep. `fall` [m]: way that gravity adds in a substep.
     """
     move_by(frames, b, body_sweeps.expected, 1.0)
-    d = body_sweeps.expected[b]
-    body_sweeps.approach[b] = (
-        norm(body_sweeps.start_v[b]) * h + fall + norm((d[0], d[1], d[2])),
-        norm(body_sweeps.start_w[b]) * h + norm((d[3], d[4], d[5])),
-    )
+    v, w, d = body_sweeps.start_v[b], body_sweeps.start_w[b], body_sweeps.expected[b]
+    body_sweeps.come[b] = (
+        v[0] * h + d[0], v[1] * h + d[1], v[2] * h + d[2], w[0] * h + d[3], w[1] * h + d[4], w[2] * h + d[5], fall
+    )  # fmt: skip
     body_sweeps.response[b] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 

@@ -45,7 +45,7 @@ from shinari.systems.coupling.records import (
     Items,
     Progress,
 )
-from shinari.systems.coupling.response import apply_reaction, approach_of, balance, response, to_shape_local
+from shinari.systems.coupling.response import apply_reaction, balance, come_of, response, to_shape_local
 from shinari.systems.coupling.supported_points import (
     push_particle,
     start_on_support,
@@ -245,7 +245,7 @@ def project_particles(meshes: bool) -> Kernel:
         """Keep the listed particles out of the pieces near them; `progress` tells where to, and how far they moved."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
         rate = ONE / h
-        rates, escape = rate * rate, h * progress.escape[0]
+        limits = rate * rate, h * progress.escape[0]
         for turn in range(count):
             m = contact_of(turn, count, progress)
             i, k = np.int64(items.points[contacts.item[m], 0]), contacts.body_shape[m]
@@ -261,14 +261,14 @@ def project_particles(meshes: bool) -> Kernel:
                 fields,
                 frames,
                 k,
-                start_on_support(contact_particles, particles, i, start, now),
-                now,
+                (start_on_support(contact_particles, particles, i, start, now), now),
                 np.float64(contact_particles.radius[i]),
                 w,
                 supports_of(contact_particles, particles, (i, i, i), (1.0, 0.0, 0.0)),
                 law,
                 (contacts.multiplier[m], contacts.friction_multiplier[m]),
-                (rates, escape, approach_of(body_sweeps, b, sub(start, fixed))),
+                limits,
+                come_of(body_sweeps, b, sub(start, fixed)),
             )
             if not touches:
                 stride = norm(sub(now, start)) + piece_stride(frames, k, body_shapes)
@@ -340,7 +340,7 @@ def project_elements(meshes: bool) -> Kernel:
         """Keep the deepest points of the listed elements out of the pieces near them; see `project_particles`."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
         rate = ONE / h
-        rates, escape = rate * rate, h * progress.escape[0]
+        limits = rate * rate, h * progress.escape[0]
         for turn in range(count):
             m = contact_of(turn, count, progress)
             k, i = contacts.body_shape[m], vertices(items.points[contacts.item[m]])
@@ -402,14 +402,14 @@ def project_elements(meshes: bool) -> Kernel:
                         fields,
                         frames,
                         k,
-                        start,
-                        blend(weights, now[0], now[1], now[2]),
+                        (start, blend(weights, now[0], now[1], now[2])),
                         reach,
                         w,
                         supports_of(contact_particles, particles, i, part),
                         law,
                         (contacts.multiplier[m], contacts.friction_multiplier[m]),
-                        (rates, escape, approach_of(body_sweeps, b, sub(start, fixed))),
+                        limits,
+                        come_of(body_sweeps, b, sub(start, fixed)),
                     )
                 if touches:
                     done, multiplier = True, add(push, rub)
