@@ -33,6 +33,7 @@ from shinari.systems.paths.certifier import Certificate
 from shinari.systems.paths.impact import KEPT, along, impact_time, least_distance
 from shinari.systems.paths.records import Begins, Forest, ItemPaths, PathState, Shares, Zones
 from shinari.systems.paths.shares import join_to_solid, need_room_for_items
+from shinari.systems.paths.zones import PATIENT
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between
 
@@ -142,6 +143,12 @@ def is_above(plane, starts, ends, turn, pose, keep):
     return stays_above(plane, last, first, (least, least, least))
 
 
+@steady
+def in_one_zone(zones, i, solid):
+    """Whether an item and a solid are in one zone."""
+    return zones.name[solid] == zones.name[i[0]] == zones.name[i[1]] == zones.name[i[2]]
+
+
 @once
 def find_times(meshes: bool) -> Kernel:
     """Kernel that finds the time of impact of an item and a piece."""
@@ -151,7 +158,7 @@ def find_times(meshes: bool) -> Kernel:
     def find_body_time(
         m, paths: ItemPaths, items: Items, contacts: Contacts,
         particles: Particles, origins: Origins, body_shapes: BodyShapeTable, fields: BodyFields, frames: Frames,
-        begins: Begins, state: PathState
+        begins: Begins, zones: Zones, state: PathState
     ):  # fmt: skip
         if paths.time[m] >= ONE:
             return
@@ -160,16 +167,22 @@ def find_times(meshes: bool) -> Kernel:
         if i[0] == i[1] and begins.covered[i[0]]:
             return
         b = body_shapes.frame[k]
+        solid = len(particles) + b
+        one = state.joined[0] != 0 and in_one_zone(zones, i, solid)
+        if one and zones.whole[zones.name[solid]]:
+            # it goes as one from the start of the substep on: only rounding is left
+            return
         starts, ends, turn = paths_of(particles, origins, begins, i, frames, b)
         radius = np.float64(least_of(begins.radius, i))
-        solid, reach = (body_shapes.kind[k], body_shapes.size[k], body_shapes.convex[k]), spin_reach(body_shapes, k)
+        shape, reach = (body_shapes.kind[k], body_shapes.size[k], body_shapes.convex[k]), spin_reach(body_shapes, k)
         pose = body_shapes.local_pose[k]
         if is_above(contacts.plane[m], starts, ends, turn, pose, KEPT * radius):
             return
         time = impact_time(
-            distance_and_normal, triangle_distance, solid, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0
+            distance_and_normal, triangle_distance, shape, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0
         )
-        paths.time[m] = time
+        # what meets again and again within a zone goes as one from the start of the substep on
+        paths.time[m] = 0.0 if one and time < ONE and state.turn[0] > PATIENT else time
         if time < ONE:
             state.hit[0] = 1
 
@@ -298,7 +311,8 @@ class BodyPaths:
             with p.when((self._gate.open, 0)):
                 records, count = (paths, each.items, each.contacts), (each.counts.contacts, 0)
                 p.launch(pass_over, *records, *self._moving, count=count, grain=256)
-                p.launch(self._find, *records, *self._records, count=count, grain=64)
+                *solids, state = self._records
+                p.launch(self._find, *records, *solids, self._certificate.zones, state, count=count, grain=64)
 
     def record_part(self, p: Program) -> None:
         """Record that the ends of paths that meet are pushed apart."""

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 CHUNK = 128
 # A path is safe when the pair keeps this part of its gap all along, or nearly its distance where that is less already.
 KEPT, NEARLY = np.float32(0.2), np.float32(0.9)
-# An impact is pushed apart to this part of the gap, or to the distance at the start where that is less.
+# A pair that begins nearer than this part of its gap may not end nearer: what stays in a jam would lose a tenth of its
+# distance in each substep until rounding turns it inside out.
+JAMMED = np.float32(0.02)
+# An impact is pushed apart to this part of the gap, or to the distance at the start where that is less, but for a jam.
 PARTED = np.float32(0.4)
 STEPS = 60
 NEARER, FARTHER = np.float32(0.1), np.float32(0.9)
@@ -162,6 +165,14 @@ def impact(edges, a, b, c, w0, w1, w2, w3, least):
     return time
 
 
+@steady
+def ends_nearer(edges, a, b, c, v1, v2, v3):
+    """Whether a pair ends nearer than it begins, whose last three particles move by v1 to v3 relative to the first."""
+    p, q, r = add(a, v1), add(b, v2), add(c, v3)
+    first = norm(gap_vector(nearest_points(edges, a, b, c), a, b, c))
+    return norm(gap_vector(nearest_points(edges, p, q, r), p, q, r)) < first
+
+
 @kernel(fastmath=STEADY)
 def find_impact(
     r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, zones: Zones, state: PathState
@@ -173,7 +184,8 @@ def find_impact(
     move = longest_move(two, lengths, i0, i1, i2, i3)
     distance = rows.start[r]
     least = kept_distance(distance, gap)
-    if distance - least > move or distance <= TANGLED * gap or gap < ZERO:
+    jammed = distance < JAMMED * gap
+    if (distance - least > move and not jammed) or distance <= TANGLED * gap or gap < ZERO:
         return
     zone = zones.name[i0]
     one = state.joined[0] != 0 and zone == zones.name[i1] == zones.name[i2] == zones.name[i3]
@@ -186,8 +198,10 @@ def find_impact(
     a = relative(begin, i0, i1, shift(origin_indices, origins, i0, i1))
     b = relative(begin, i0, i2, shift(origin_indices, origins, i0, i2))
     c = relative(begin, i0, i3, shift(origin_indices, origins, i0, i3))
-    time = impact(two, a, b, c, step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2),
-                  step_of(begin, x, i3), least)  # fmt: skip
+    w0, w1, w2, w3 = step_of(begin, x, i0), step_of(begin, x, i1), step_of(begin, x, i2), step_of(begin, x, i3)
+    time = impact(two, a, b, c, w0, w1, w2, w3, least)
+    if jammed and time >= ONE and ends_nearer(two, a, b, c, sub(w1, w0), sub(w2, w0), sub(w3, w0)):
+        time = ZERO * time
     # what meets within a zone is kept apart by going as one from the start of the substep
     rows.time[r] = ZERO * time if one and time < ONE else time
     if time < ONE:
@@ -234,7 +248,8 @@ def part_rows(
         )
         w, n = meeting(r, time, rows, particles, paths, frames)
         ends = gap_vector(w, relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3))
-        depth = min(PARTED * rows.gap[r], rows.start[r]) - dot(n, ends)
+        gap = rows.gap[r]
+        depth = max(JAMMED * gap, min(PARTED * gap, rows.start[r])) - dot(n, ends)
         m0, m1, m2, m3 = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
         mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
         if depth <= ZERO or mobility <= ZERO:
