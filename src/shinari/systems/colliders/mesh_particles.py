@@ -110,4 +110,13 @@ def project_mesh_particle(
         correction, silent = rotate_vector(pose, correction), rotate_vector(pose, silent)
         apply_correction(contact_particles, particles, i, ONE, correction, silent, clock, rate)
         record(contacts.impulse, m, sub(correction, silent), rate / w)
-        lie_on(supports, i, k, rotate_vector(pose, n), particles.x, law, (poses.before[row + k], pose))
+        # along the normal alone: it may be another one from vertex to vertex, and friction would tie what they hold
+        lie_on(
+            supports,
+            i,
+            k,
+            rotate_vector(pose, n),
+            particles.x,
+            (ZERO, ZERO, ZERO, law[3]),
+            (poses.before[row + k], pose),
+        )

@@ -53,9 +53,10 @@ def forget_support(i, supports: Supports):
 def lie_on(supports, i, k, n, x, law, poses):
     """Note that particle i lies on collider k where it is; what gives way (law: friction, ...) supports nothing.
 
+    A plane that has stopped a push stays for the substep: along another normal it would not be given back.
     `poses`: those of the collider at the start and the end of the substep.
     """
-    if len(supports) > 0 and law[3] <= ZERO:
+    if len(supports) > 0 and law[3] <= ZERO and supports.push[i] <= ZERO:
         here = x[i, 0], x[i, 1], x[i, 2]
         supports.solid[i], supports.normal[i], supports.grip[i] = k + 1, n, law[0]
         supports.rise[i] = dot(n, sub(here, to_world(poses[0], to_local(poses[1], here))))
