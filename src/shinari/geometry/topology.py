@@ -350,7 +350,7 @@ def unite(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 def is_shape(given: Any) -> bool:
     """Whether it is a shape that tells its surface, see `shinari.Shape`."""
-    return hasattr(given, "surface") and hasattr(given, "bounds")
+    return not isinstance(given, type) and hasattr(given, "surface") and hasattr(given, "bounds")
 
 
 def mesh_arrays(label: str, mesh: Any) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from shinari.geometry.tetrahedra.check import boundary_faces, check_tetrahedra, 
 from shinari.geometry.tetrahedra.cover import cover
 from shinari.geometry.tetrahedra.isosurface_stuffing import Stuffing, stuff
 from shinari.geometry.tetrahedra.quality import Quality, drop_worst, measure_quality
-from shinari.geometry.tetrahedra.surface import Surface, describe_holes, prepare_surface
+from shinari.geometry.tetrahedra.surface import CLOSED, Surface, describe_holes, prepare_surface
 
 __all__ = [
     "Quality",
@@ -112,7 +112,11 @@ def tetrahedralize(
             f"measures {' x '.join(f'{side:.3g}' for side in high - low)} m"
         )
     filled = stuff(surface.corners, cell, OPEN)
-    _check_closed(surface, filled, label)
+    if filled.torn > OPEN and describe_holes(surface) == CLOSED:
+        # edges of the lattice go through edges of the surface, and rounding takes them past both triangles
+        filled = stuff(surface.corners, cell, 1.0)
+    else:
+        _check_closed(surface, filled, label)
     if check.flag(label, "covers", covers) and method == "lattice" and len(filled.tetrahedra):
         filled = cover(surface.corners, cell, filled, surface.parts)
     points, tetrahedra = filled.vertices, filled.tetrahedra
@@ -165,7 +169,7 @@ def _check_closed(surface: Surface, filled: Stuffing, label: str) -> None:
             f"{label}: the surface is open, {100 * filled.torn:.0f} % of what should close it is missing: {holes}; "
             "close it first, or make a cloth of it"
         )
-    if surface.bulk <= 1e-3 * surface.area**1.5 and holes != "no open edges":
+    if surface.bulk <= 1e-3 * surface.area**1.5 and holes != CLOSED:
         raise SceneError(f"{label}: the surface has no inside: {holes}; close it first, or make a cloth of it")
 
 

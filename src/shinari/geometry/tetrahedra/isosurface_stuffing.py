@@ -29,8 +29,6 @@ NEAR_BLACK, NEAR_RED = 0.24999, 0.41189
 ANGLES = (9.2, 161.7)
 """Bounds of the angles between two faces [degrees], for any cuts."""
 HALVINGS = 20
-ROUNDING = 1e-9
-"""Share of an edge, or of a triangle, by which a passage may lie outside of it."""
 BLOCK = 4
 """Cubes along a side of a block that is seen at one glance, when no triangle is in it."""
 SURE = 0.15
@@ -223,14 +221,12 @@ def _edges(points: NDArray[np.float64], ends: NDArray[np.int64]) -> Edges:
 def _pass(q, d, triangles, i):
     """Where a line from q along d passes triangle i, as a share of d, and 1 if it enters, -1 if it leaves, or 0."""
     a, b, c = sub(triangles.corner[i, 0], q), sub(triangles.corner[i, 1], q), sub(triangles.corner[i, 2], q)
-    # volumes on the line and each side of the triangle: all of one sign where it passes. A line along which two
-    # triangles meet would be missed by both for a rounding; that it passes both is told from one change of the number
+    # volumes on the line and each side of the triangle: all of one sign where it passes
     u, v, w = dot(d, cross(c, b)), dot(d, cross(a, c)), dot(d, cross(b, a))
     total = u + v + w
     t = (u * dot(a, d) + v * dot(b, d) + w * dot(c, d)) / total / dot(d, d)
-    least = -ROUNDING * (abs(u) + abs(v) + abs(w))
-    hit = ((u >= least) & (v >= least) & (w >= least)) | ((u <= -least) & (v <= -least) & (w <= -least))
-    hit &= (total != 0.0) & (t >= -ROUNDING) & (t <= 1.0 + ROUNDING)
+    hit = ((u >= 0.0) & (v >= 0.0) & (w >= 0.0)) | ((u <= 0.0) & (v <= 0.0) & (w <= 0.0))
+    hit &= (total != 0.0) & (t >= -1e-9) & (t <= 1.0 + 1e-9)
     return t, (1 if total > 0.0 else -1) if hit else 0
 
 

@@ -16,6 +16,9 @@ from shinari.compute.program import run_once
 from shinari.geometry.tetrahedra.check import components
 from shinari.geometry.topology import unite
 
+CLOSED = "no open edges"
+"""What `describe_holes` says of a surface without holes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Surface:
@@ -80,7 +83,7 @@ def describe_holes(surface: Surface) -> str:
     """Edges with an odd number of faces, for a message: how many, in how many holes, and the size of the largest."""
     edges = _odd_edges(surface.faces)
     if not len(edges):
-        return "no open edges"
+        return CLOSED
     ends, place = np.unique(edges, return_inverse=True)
     place = place.reshape(-1, 2)
     hole = components(len(ends), place[:, 0], place[:, 1])

@@ -22,6 +22,8 @@ Supports = tuple[Support, Support, Support]
 FAR = 1e30
 # Part of the inverse mass that no support takes: bodies beyond 3,000 times its mass are stopped in steps.
 LEFT = 3e-4
+# Part of the distance that a particle keeps by which a push moves it at most while it lies on something.
+FARTHEST = np.float32(0.1)
 
 
 @steady
@@ -132,6 +134,10 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
         back = max(-gap_above(contact_particles, i, x), -push)
         contact_particles.push[i] = push + back
         move(x, particles.predicted, particles.v, i, back, n, (ZERO, ZERO, ZERO), rate)
+        # a push that is not given back where it was taken would throw a particle that is so light
+        gone, most = sub(place(x, i), before), FARTHEST * contact_particles.radius[i]
+        less = min(most * reciprocal(norm(gone)), ONE) - ONE
+        move(x, particles.predicted, particles.v, i, less, gone, (ZERO, ZERO, ZERO), rate)
     now = place(x, i)
     contact_particles.path[i] += norm(sub(now, before))
     contact_particles.last_position[i] = now
