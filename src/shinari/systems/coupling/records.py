@@ -145,7 +145,9 @@ class Contacts(Record):
     )
     plane = Field(np.float64, 4, doc="normal of a plane that the piece is behind, in its axes, and where it is [m]")
     along = Field(np.float64, unit="1/kg", doc="inverse mass of the item along the normal, with what it lies on")
-    settled = Field(np.bool_, doc="whether the deepest point of an element has stayed where it was")
+    settled = Field(
+        np.bool_, doc="whether the deepest point of an element has stayed where it was, and it is no impact"
+    )
     impulse = Field(np.float64, 3, unit="N s", doc="sum over the step of the impulses on the item")
 
 
@@ -159,6 +161,7 @@ class Counts(Record):
 class Progress(Record):
     """One row: the state of the detection and of the sweeps."""
 
+    slow = Field(np.float64, unit="m", doc="what came from farther in the substep is an impact")
     stale = Field(np.int64, doc="whether the lists have to be made anew")
     detections = Field(np.int64, doc="how often the lists were made in this step")
     candidates = Field(np.int64)

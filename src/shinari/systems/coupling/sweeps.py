@@ -56,6 +56,8 @@ from shinari.systems.rigid.frames import Frames
 
 # The deepest point of an element has gone elsewhere when a weight changes by more than this.
 JUMP = np.float32(0.02)
+# An item lies on something where that leaves it less than this part of its inverse mass along the normal.
+SUPPORTED = 0.5
 # Sweeps in the first substep of a step that begins without pushes.
 FIRST_SWEEPS = 8
 Corners = tuple[Vector, Vector, Vector]
@@ -175,16 +177,15 @@ def apply_stored_multipliers(
     frames: Frames,
     body_sweeps: BodySweeps,
     h: float,
-    slow: float,
 ):
     """Begin a substep with the pushes of the last one: what rests is carried before anything is looked at.
 
-    Of an element that lay flat on the piece, not `settled`, the deepest point went from corner to corner: it begins
-    anew; so does what stopped an impact, which came from farther than `slow` [m]. A point that has lost its support
-    gives way more than before, and is pushed that much less.
+    What is not `settled` begins anew: of an element that lay flat on the piece the deepest point went from corner to
+    corner, and what stopped an impact is no load. A point that has lost its support gives way more than before, and is
+    pushed that much less.
     """
     for m in range(counts.contacts[0]):
-        if not contacts.settled[m] or contacts.gap[m] > slow:
+        if not contacts.settled[m]:
             clear_multiplier(contacts, m)
             contacts.settled[m] = True
         if contacts.multiplier[m] > ZERO:
@@ -205,8 +206,8 @@ def apply_stored_multipliers(
 
 
 @steady
-def remember(contacts, m, multiplier, friction_multiplier, n, gap, along):
-    """Write the state of a contact."""
+def remember(contacts, m, multiplier, friction_multiplier, n, gap, along, w, slow):
+    """Write the state of a contact, which stops an impact where the item lies on something and came from farther."""
     contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m], contacts.gap[m] = (
         multiplier,
         friction_multiplier,
@@ -214,6 +215,7 @@ def remember(contacts, m, multiplier, friction_multiplier, n, gap, along):
         gap,
     )
     contacts.along[m] = along
+    contacts.settled[m] = contacts.settled[m] and not (along < SUPPORTED * w and gap > slow)
 
 
 @steady
@@ -275,7 +277,7 @@ def project_particles(meshes: bool) -> Kernel:
                 contacts.bound[m, 0] = far + slack(gap, np.float64(contact_particles.radius[i]), stride)
                 continue
             contacts.bound[m, 0] = -1.0
-            remember(contacts, m, normal_push, friction_multiplier, n, gap, along)
+            remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
             multiplier = add(push, rub)
             other = frames.inverse_mass[b]
             largest = max(largest, (along + other) * norm(multiplier))
@@ -413,7 +415,7 @@ def project_elements(meshes: bool) -> Kernel:
                     )
                 if touches:
                     done, multiplier = True, add(push, rub)
-                    remember(contacts, m, normal_push, friction_multiplier, n, gap, along)
+                    remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
                     record_impulse(contacts, m, multiplier, rate)
                     each = ONE / (along + other) if along + other > ZERO else 0.0
                     pushes = push, rub, scale(silent, each)
@@ -444,8 +446,12 @@ def project_elements(meshes: bool) -> Kernel:
 
 
 @kernel
-def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float):
-    """Sweeps begin; `speed` [m/s] is that at which what was inside comes out in the first one of a substep."""
+def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float, slow: float):
+    """Sweeps begin; `speed` [m/s] is that at which what was inside comes out in the first one of a substep.
+
+    What came from farther than `slow` [m] in the substep is an impact.
+    """
+    progress.slow[0] = slow
     progress.sweep[0], progress.least[0], progress.escape[0], progress.done[0] = 0, 1, 0.0, 0
     if first != 0:
         progress.least[0] = FIRST_SWEEPS if progress.fresh[0] != 0 else 1

@@ -141,11 +141,10 @@ class ContactList:
         into.normal[:count], into.weights[:count], into.along[:count] = places[:, :3], places[:, 3:6], places[:, 6]
         into.gap[:count], into.impulse[:count] = 0.0, 0.0
 
-    def pushing(self, slow: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What pushed in the last substep, as `recall` takes it, but for impacts, which came from farther than slow."""
+    def pushing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What pushed in the last substep, as `recall` takes it."""
         count, contacts = int(self.counts.contacts[0]), self.contacts
-        rests = contacts.settled[:count] & (contacts.gap[:count] <= slow)
-        on = np.flatnonzero((contacts.multiplier[:count] > 0.0) & rests)
+        on = np.flatnonzero((contacts.multiplier[:count] > 0.0) & contacts.settled[:count])
         return (
             np.stack([contacts.item[on], contacts.body_shape[on]], axis=1),
             np.column_stack([contacts.multiplier[on], contacts.friction_multiplier[on]]),
@@ -256,7 +255,7 @@ class BodyParticles(System):
 
     def end(self) -> None:
         """A step has ended: what pushes goes to the state."""
-        found = [each.pushing(self._slow) for each in self.lists]
+        found = [each.pushing() for each in self.lists]
         numbers = [np.full((len(rows), 1), number) for number, (rows, _, _) in enumerate(found)]
         contacts = [np.concatenate([number, rows], axis=1) for number, (rows, _, _) in zip(numbers, found, strict=True)]
         arrays = self._state.system_arrays
@@ -278,7 +277,7 @@ class BodyParticles(System):
         else:
             p.launch(add_response, frames, body_sweeps, count=len(frames))
         self.record_lists(p, first)
-        p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h)
+        p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h, self._slow)
         if first:
             for each in self.lists:
                 with self.sweep(p, each):
@@ -289,7 +288,6 @@ class BodyParticles(System):
                         self._frames,
                         self.body_sweeps,
                         h,
-                        self._slow,
                     )
         with p.repeat(MOST_SWEEPS, until=(progress.done, 0)):
             points, *others = self.lists
