@@ -128,8 +128,8 @@ def response(meshes: bool) -> Shared:
         pushed = multiplier + change
         out = recovery(min(depth, before), escape) if soft <= ZERO else 0.0
         slip = tangential(displacement, n)
-        way, _ = direction_and_length(slip)
-        yields = max(w - firm_inverse_mass(supports, law), 0.0) + effective_inverse_mass(frames, b, arm, way)
+        slip_direction, _ = direction_and_length(slip)
+        yields = max(w - firm_inverse_mass(supports, law), 0.0) + effective_inverse_mass(frames, b, arm, slip_direction)
         wanted = sub(friction_multiplier, scale(slip, ONE / yields)) if yields > ZERO else friction_multiplier
         held = friction(wanted, pushed, law)
         return True, scale(n, change), sub(held, friction_multiplier), scale(n, out), n, pushed, held, gap, along

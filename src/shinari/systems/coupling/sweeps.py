@@ -191,10 +191,8 @@ def apply_stored_multipliers(
         if contacts.multiplier[m] > ZERO:
             i = vertices(items.points[contacts.item[m]])
             part = vertex_weights(contacts.weights[m], i)
-            w, other = (
-                inverse_mass_at(particles.x, i, part),
-                frames.inverse_mass[body_shapes.frame[contacts.body_shape[m]]],
-            )
+            w, b = inverse_mass_at(particles.x, i, part), body_shapes.frame[contacts.body_shape[m]]
+            other = frames.inverse_mass[b]
             supports = supports_of(contact_particles, particles, i, part)
             now, _ = supported_inverse_mass(w, supports, contacts.normal[m], 0.0, other)
             left = min((contacts.along[m] + other) / (now + other), 1.0) if now + other > ZERO else 0.0

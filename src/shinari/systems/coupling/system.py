@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from shinari.collision.broad.pairs import Keys
-from shinari.collision.law import SLOW_SUBSTEPS
+from shinari.collision.law import slow_approach
 from shinari.collision.narrow.fields import body_fields
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
@@ -220,7 +220,7 @@ class BodyParticles(System):
         self._boxes, self._candidates = Boxes.zeros(len(scene.particle_objects), np.float64), Candidates.zeros(0)
         self._gravity = Gravity(np.float64, acceleration=np.array(model.gravity, np.float64).reshape(1, 3))
         self._weight = float(np.linalg.norm(model.gravity))
-        self._slow = SLOW_SUBSTEPS * self._weight * settings.substep**2
+        self._slow = slow_approach(model.gravity, settings.substep) * settings.substep
         self._small = SETTLED * max(self._weight * settings.substep**2, TINY)
         self._first_body = len(model.colliders)
         held = np.zeros((0, 2), np.int64) if held is None else held
