@@ -106,8 +106,10 @@ def begin_projection(_, control: Control, escape: np.float64):
 
 @kernel
 def move_drift(_, control: Control, h: np.float64):
-    """How far the mean motion has moved the balls, with this substep."""
+    """How far the mean motion has moved the balls, with this substep; whether they stray is asked anew."""
     drift, mean = control.drift[0], control.mean[0]
+    # what the first turn pushes out of its margin, colliders may have brought back
+    control.strayed[0] = 0
     control.moved[0] = drift[0] + h * mean[0], drift[1] + h * mean[1], drift[2] + h * mean[2]
 
 
