@@ -30,7 +30,7 @@ from shinari.shapes.kernels.all_distances import Four, Vector, distances, is_mes
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
-from shinari.systems.colliders.supports import Supports, lie_on, take_push
+from shinari.systems.colliders.supports import Supports, has_new_push, lie_on, take_push
 
 TRACES = 24
 SAME_SIDE = np.float32(0.7)
@@ -239,8 +239,10 @@ def project_particles() -> Kernel:
             return
         if clock.local[0] != 0 and not was_moved(clock, contact_particles.moved_in, i):
             return
+        if not first and contact_particles.path[i] == items.settled[p] and not has_new_push(supports, i):
+            return
         w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
-        least = FAR + ZERO * h
+        least, visited, pushed = FAR + ZERO * h, 0, False
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
             if is_mesh(colliders.kind[k]):
@@ -250,6 +252,7 @@ def project_particles() -> Kernel:
             if contact_particles.path[i] < contacts.bound[m, 0]:
                 least = min(least, contacts.bound[m, 0])
                 continue
+            visited += 1
             take_push(supports, contacts, m, i, rate / w)
             pose = poses.after[row + k]
             a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
@@ -275,6 +278,7 @@ def project_particles() -> Kernel:
             least = min(least, contacts.bound[m, 0])
             if not touches:
                 continue
+            pushed = True
             remember(
                 contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap
             )
@@ -283,6 +287,8 @@ def project_particles() -> Kernel:
             record(contacts.impulse, m, sub(correction, silent), rate / w)
             lie_on(supports, i, k, rotate_vector(pose, n), particles.x, law, (poses.before[row + k], pose))
         items.bound[p, 0] = least
+        # one that is pushed by a single convex collider is on its surface; by several, they may drive it into others
+        items.settled[p] = contact_particles.path[i] if visited <= 1 or not pushed else -ONE
 
     return project_particle
 

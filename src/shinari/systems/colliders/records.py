@@ -85,6 +85,9 @@ class Items(Record):
     first = Field(np.int64, doc="its first contact")
     end = Field(np.int64, doc="end of its contacts")
     bound = Field(real, 3, unit="m", doc="least bounds of its contacts with other colliders than meshes")
+    settled = Field(
+        real, unit="m", doc="of a particle: length of its path up to which a visit changes nothing; -1: none"
+    )
 
 
 class Contacts(Record):

@@ -78,6 +78,12 @@ def take_push(supports, contacts, m, i, mass):
         supports.noted_push[i] = supports.push[i]
 
 
+@steady
+def has_new_push(supports, i):
+    """Whether a collider has given back to particle i what its contact does not know of."""
+    return len(supports) > 0 and supports.push[i] != supports.noted_push[i]
+
+
 @kernel(fastmath=STEADY)
 def take_last_push(p, supports: Supports, items: Items, contacts: Contacts, particles: Particles, rate: real):
     """A substep ends: enter what was given back after the collider was solved for the last time."""
