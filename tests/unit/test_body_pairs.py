@@ -202,6 +202,30 @@ def test_what_is_known_of_a_pair_outlasts_a_detection():
     np.testing.assert_array_equal(contacts.table.key[: contacts.table.count], keys)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_for_a_few_bodies_finds_what_one_of_all_would(seed):
+    """Bodies that leave their margins meet others, again and again in a step; none of their contacts is missed."""
+    rng, scene = np.random.default_rng(seed), lattice(5, at_random(0.5))
+    contacts, frames = contacts_of(scene)
+    partial = met = 0
+    for _ in range(12):
+        # a few jump among the others, all drift
+        jump = rng.choice(125, 4, replace=False)
+        frames.x0[jump] = frames.x0[rng.choice(125, 4)] + rng.normal(size=(4, 3)) * 0.4
+        frames.v[jump] = rng.normal(size=(4, 3))
+        drift(frames, H)
+        contacts.find(1)
+        partial += int(contacts.detection.partial[0])
+        fresh, _ = contacts_of(scene, frames)
+        touching = fresh.table.frames[: fresh.table.count]
+        met += len(touching)
+        # a body has one shape here, and the number of its frame
+        assert {tuple(pair) for pair in touching} <= {tuple(pair) for pair in listed_pairs(contacts)}
+        assert {tuple(pair) for pair in contacts.table.frames[: contacts.table.count]} == {tuple(p) for p in touching}
+    assert partial > 8
+    assert met > 400
+
+
 def test_what_has_not_moved_since_the_last_step_is_not_searched_again():
     """The candidates of a step are those of the last one where all is as it was then, and only there."""
 

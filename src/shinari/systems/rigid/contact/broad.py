@@ -21,11 +21,14 @@ from shinari.systems.rigid.contact.candidates import (
     FEW,
     HalfSpaces,
     Ignored,
+    SearchNodes,
     StartBoxes,
     clear_count,
     copy_candidates,
     count_candidates,
     list_candidates,
+    mark_leaf,
+    mark_nodes,
     set_box,
     set_half_space,
 )
@@ -74,7 +77,7 @@ PAIRS = "rigid bodies: contacts: {count} candidate pairs"
 def check_pair_count(_, detection: Detection, start_boxes: StartBoxes):
     """Accept the margins unless they give too many pairs; then bound them, by MIDDLE or by TIGHT."""
     found, bound, plenty = detection.found_pairs[0], detection.bound[0], PLENTY * len(start_boxes)
-    done = bound == TIGHT or detection.above_tight[0] == 0 or found <= plenty
+    done = detection.partial[0] != 0 or bound == TIGHT or detection.above_tight[0] == 0 or found <= plenty
     detection.done[0] = 1 if done else 0
     if not done:
         detection.bound[0] = MIDDLE if bound == 0.0 and found <= FEW_TOO_MANY * plenty else TIGHT
@@ -129,6 +132,8 @@ class BroadPhase:
         )
         self._ignored = Ignored.of(collision_shapes.ignored_keys, len(frames.x))
         self._tree = Bvh(np.zeros((len(bounded), 3)), np.float64)
+        nodes = self._tree.nodes
+        self._nodes: SearchNodes = SearchNodes(np.float64, box=nodes.box, sought=np.ones(len(nodes), np.bool_))
         rows = len(collision_shapes) + 1
         self._candidates, self._merged, self._before = Offsets.zeros(rows), Offsets.zeros(rows), Offsets.zeros(rows)
         self._scans = Scan(self._candidates), Scan(self._merged)
@@ -187,6 +192,9 @@ class BroadPhase:
         p.launch(set_box, start_boxes, tree.boxes, arrays, frames, self.margins, poses, count=len(start_boxes))
         p.launch(set_half_space, self._half_spaces, arrays, frames, poses, count=len(self._half_spaces))
         tree.record_refit(p)
+        p.launch(mark_leaf, self._nodes, tree.places, tree.leaves, start_boxes, arrays, self.margins,
+                 count=len(tree.leaves) - 1, grain=64)  # fmt: skip
+        p.serial(mark_nodes, self._nodes, len(tree.leaves) - 1)
         p.launch(clear_count, self._candidates, arrays, count=len(self._collision_shapes), grain=4096)
         p.launch(count_candidates, self._candidates, self._few, *self._search, count=len(tree.leaves) - 1, grain=4)
         scan.record(p, len(self._collision_shapes))
@@ -199,7 +207,7 @@ class BroadPhase:
             self._start_boxes,
             tree.places,
             tree.leaves,
-            tree.nodes,
+            self._nodes,
             self._collision_shapes.arrays,
             self._frames,
             self.margins,

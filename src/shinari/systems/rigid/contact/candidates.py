@@ -34,6 +34,12 @@ class StartBoxes(Record):
     high = Field(np.float64, 3, unit="m", doc="high corner")
 
 
+class SearchNodes(Nodes):
+    """Nodes of the tree, and in which of them there is a box whose pairs are sought."""
+
+    sought = Field(np.bool_)
+
+
 class HalfSpaces(Record):
     """Half spaces: the unbounded collision shapes."""
 
@@ -84,6 +90,8 @@ def set_box(
     """
     g = start_boxes.collision_shape[k]
     f = collision_shapes.frame[g]
+    if not margins.sought[f]:
+        return
     pose, low, high, x = poses.pose[g], collision_shapes.low[g], collision_shapes.high[g], frames.x0[f]
     middle = 0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2])
     s = sub(high, middle)
@@ -163,6 +171,8 @@ def find_half_spaces(
     c = scale(add(low, high), 0.5)
     s = sub(high, c)
     more, n = margins.wider[f], 0
+    if not margins.sought[f]:
+        return n
     for i in range(len(half_spaces)):
         normal = half_spaces.normal[i]
         height = dot(normal, c) - half_spaces.height[i]
@@ -176,13 +186,36 @@ def find_half_spaces(
     return n
 
 
+@kernel
+def mark_leaf(
+    leaf, nodes: SearchNodes, places: Places, leaves: Leaves, start_boxes: StartBoxes,
+    collision_shapes: CollisionShapeArrays, margins: FrameMargins
+):  # fmt: skip
+    """Mark the node of a leaf in which there is a box whose pairs are sought."""
+    sought = False
+    for p in range(leaves.first[leaf], leaves.first[leaf + 1]):
+        g = start_boxes.collision_shape[np.int64(places.box[p])]
+        sought |= margins.sought[collision_shapes.frame[g]]
+    nodes.sought[len(leaves) - 1 + leaf] = sought
+
+
+@kernel
+def mark_nodes(_, nodes: SearchNodes, leaves: np.int64):
+    """Mark the nodes above them."""
+    for n in range(leaves - 1, 0, -1):
+        nodes.sought[n] = nodes.sought[2 * n] or nodes.sought[2 * n + 1]
+
+
 @steady
-def next_leaf(box, nodes, count, stack, depth):
-    """Go on down a tree of `count` leaves: the next one whose box overlaps, -1 without one; the depth of the stack."""
+def next_leaf(box, nodes, everywhere, count, stack, depth):
+    """Go on down a tree of `count` leaves: the next one whose box overlaps, -1 without one; the depth of the stack.
+
+    Only leaves with boxes whose pairs are sought, unless `everywhere`.
+    """
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        if boxes_overlap(box, nodes.box[node]):
+        if (everywhere or nodes.sought[node]) and boxes_overlap(box, nodes.box[node]):
             if node >= count:
                 return node - count, depth
             stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
@@ -199,7 +232,7 @@ def find_box_overlaps(
     start_boxes: StartBoxes,
     places: Places,
     leaves: Leaves,
-    nodes: Nodes,
+    nodes: SearchNodes,
     collision_shapes: CollisionShapeArrays,
     frames: Frames,
     margins: FrameMargins,
@@ -237,7 +270,7 @@ def find_box_overlaps(
     stack, n, depth = scratch(64, 0), 0, 1
     stack[0] = 1
     while depth > 0:
-        leaf, depth = next_leaf(box, nodes, len(leaves) - 1, stack, depth)
+        leaf, depth = next_leaf(box, nodes, margins.sought[f], len(leaves) - 1, stack, depth)
         if leaf < 0:
             break
         for p in range(leaves.first[leaf], leaves.first[leaf + 1]):
@@ -246,7 +279,9 @@ def find_box_overlaps(
             there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
             if to > g and boxes_overlap(box, there):
                 e = collision_shapes.frame[to]
-                met = swept_boxes_overlap(k, other, start_boxes, path, margins.path[e])
+                met = (margins.sought[f] or margins.sought[e]) and swept_boxes_overlap(
+                    k, other, start_boxes, path, margins.path[e]
+                )
                 if met and may_collide(f, e, frames, ignored):
                     if n < room:
                         found.collision_shape[at + n] = to
@@ -267,11 +302,11 @@ def meet_leaf(leaf, places, leaves, nodes, start_boxes, near, rows):
 
     Returns how many; more than MET where they are too many.
     """
-    box = nodes.box[len(leaves) - 1 + leaf]
+    box, everywhere = nodes.box[len(leaves) - 1 + leaf], nodes.sought[len(leaves) - 1 + leaf]
     stack, met, depth = scratch(64, 0), 0, 1
     stack[0] = 1
     while depth > 0 and met <= MET:
-        other, depth = next_leaf(box, nodes, len(leaves) - 1, stack, depth)
+        other, depth = next_leaf(box, nodes, everywhere, len(leaves) - 1, stack, depth)
         if other < 0:
             break
         for p in range(leaves.first[other], leaves.first[other + 1]):
@@ -285,7 +320,9 @@ def meet_leaf(leaf, places, leaves, nodes, start_boxes, near, rows):
 
 @steady
 def overlaps_on_path(k, other, f, e, start_boxes, margins):
-    """Whether two boxes, of which the places overlap, do so at some time along the paths of their frames."""
+    """Whether two boxes, of which the places overlap, are a pair that is sought, and meet along their paths."""
+    if not (margins.sought[f] or margins.sought[e]):
+        return False
     if not (margins.swept[f] or margins.swept[e]):
         return True
     return swept_boxes_overlap(k, other, start_boxes, margins.path[f], margins.path[e])
@@ -293,7 +330,7 @@ def overlaps_on_path(k, other, f, e, start_boxes, margins):
 
 @kernel(fastmath=STEADY)
 def count_candidates(
-    leaf, offsets: Offsets, few: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
+    leaf, offsets: Offsets, few: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: SearchNodes,
     collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Ignored,
     half_spaces: HalfSpaces
 ):  # fmt: skip
@@ -346,7 +383,7 @@ def copy_candidates(g, offsets: Offsets, few: Found, found: Found):
 
 @kernel(fastmath=STEADY)
 def list_candidates(
-    g, offsets: Offsets, found: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: Nodes,
+    g, offsets: Offsets, found: Found, start_boxes: StartBoxes, places: Places, leaves: Leaves, nodes: SearchNodes,
     collision_shapes: CollisionShapeArrays, frames: Frames, margins: FrameMargins, ignored: Ignored,
     half_spaces: HalfSpaces
 ):  # fmt: skip

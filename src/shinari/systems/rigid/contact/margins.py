@@ -2,8 +2,9 @@
 
 A frame that moves little in a step has a margin in all directions for the whole step, bounded by a part of its size, so
 that the number of its neighbours does not depend on its speed. When it leaves that margin, or may leave it in the
-present substep, the pairs are found again. A frame that moves farther in one substep than its size allows is swept
-along its path in that substep. A frame that the solution moves off its path by more than its margin gets a new path.
+present substep, pairs are found again: its own where few have left theirs, else all. A frame that moves farther in one
+substep than its size allows is swept along its path in that substep. A frame that the solution moves off its path by
+more than its margin gets a new path.
 """
 
 import numpy as np
@@ -27,6 +28,8 @@ MIDDLE, FEW_TOO_MANY = 0.6, 2.0
 # does not have all pairs found again.
 SPARE = 0.02
 PLENTY = 16
+# Only the pairs of frames that left their margins are found again where these are at most one of so many.
+ONE_OF = 8
 
 
 class Detection(Record):
@@ -34,6 +37,10 @@ class Detection(Record):
 
     each_substep = Field(np.int64, doc="whether pairs are found in every substep")
     searched = Field(np.int64, doc="whether pairs were searched in this step")
+    partial = Field(
+        np.int64, doc="whether only pairs of frames that left their margins are searched, and all others stay"
+    )
+    extended = Field(np.int64, doc="whether paths were extended since the last search of all pairs")
     keep_points = Field(np.int64, doc="whether the points of pairs that remain are kept")
     renew = Field(np.int64, doc="whether pairs are found in this substep")
     search = Field(np.int64, doc="whether their candidates are searched, or are those of the last step")
@@ -86,6 +93,7 @@ class FrameMargins(Record):
     swept = Field(np.bool_, doc="whether it is swept")
     above_tight = Field(np.bool_, doc="whether its margin is above TIGHT")
     away = Field(np.bool_, doc="whether it has left its margin or may leave it within two substeps")
+    sought = Field(np.bool_, doc="whether its pairs are found in this search")
     left_path = Field(np.bool_, doc="whether a solution of this substep has moved it off its path")
     left_path_now = Field(np.bool_, doc="whether the last solution has")
 
@@ -142,17 +150,20 @@ def decide(_, detection: Detection, margins: FrameMargins):
     The first search of a step depends on poses and velocities alone: where none has changed since that of the last
     step, it would find the same.
     """
-    away, still, first = False, True, detection.searched[0] == 0
+    away, still, first, each = 0, True, detection.searched[0] == 0, detection.each_substep[0] != 0
     for f in range(len(margins)):
-        away |= margins.away[f]
+        away += 1 if margins.away[f] else 0
         still &= margins.still[f]
-    detection.renew[0] = 1 if away or first or detection.each_substep[0] != 0 else 0
+    detection.renew[0] = 1 if away > 0 or first or each else 0
     known = still and detection.unmoved[0] != 0
     detection.search[0] = 1 if detection.renew[0] != 0 and not (first and known) else 0
     detection.unmoved[0] = 1 if (first if detection.search[0] != 0 else known) else 0
     if detection.search[0] != 0:
-        detection.keep_points[0] = 1 if detection.each_substep[0] == 0 else 0
-        detection.keep_pairs[0] = detection.done[0] = 0
+        # the boxes of the others are those of the last search of all, unless paths were extended since
+        few = not first and not each and detection.extended[0] == 0 and away * ONE_OF <= len(margins)
+        detection.partial[0] = detection.keep_pairs[0] = 1 if few else 0
+        detection.keep_points[0] = 0 if each else 1
+        detection.extended[0] = detection.done[0] = 0
         # a dense scene stays so for the rest of the step
         detection.bound[0] = detection.bound[0] if detection.searched[0] != 0 else 0.0
     elif detection.renew[0] == 0 and detection.any_swept[0] != 0:
@@ -175,8 +186,13 @@ def set_margin(f, frames: Frames, margins: FrameMargins, detection: Detection, w
         dt: Step [s].
         h: Substep [s].
     """
-    margins.start_position[f], margins.start_rotation[f] = frames.x0[f], frames.q0[f]
     margins.left_path[f] = margins.left_path_now[f] = False
+    margins.sought[f] = detection.partial[0] == 0 or margins.away[f]
+    if not margins.sought[f]:
+        # its path was that of a substep before
+        margins.path[f], margins.spin[f], margins.swept[f] = (0.0, 0.0, 0.0), 0.0, False
+        return
+    margins.start_position[f], margins.start_rotation[f] = frames.x0[f], frames.q0[f]
     size, radius = margins.size[f], margins.radius[f]
     bound = detection.bound[0]
     most = bound if bound != 0.0 else WIDE
@@ -243,10 +259,10 @@ def extend_paths(_, detection: Detection, frames: Frames, margins: FrameMargins,
     detection.left_path[0] = left_path
     if left_path == 0:
         return
-    detection.any_swept[0] = detection.keep_points[0] = detection.keep_pairs[0] = 1
-    detection.unmoved[0] = 0
+    detection.any_swept[0] = detection.keep_points[0] = detection.keep_pairs[0] = detection.extended[0] = 1
+    detection.unmoved[0] = detection.partial[0] = 0
     for f in range(len(margins)):
-        margins.velocity[f] = frames.v[f]
+        margins.velocity[f], margins.sought[f] = frames.v[f], True
         if margins.left_path[f]:
             path = sub(frames.x[f], margins.start_position[f])
             margins.path[f], margins.swept[f] = path, True

@@ -22,6 +22,7 @@ class OldPairs(Record):
     """The pairs before a search."""
 
     key = Field(np.int64, doc="a * collision shapes + b, ascending")
+    stays = Field(np.bool_, doc="whether it stays a pair where it is not found")
     row = Field(np.int32, doc="row of its points in `Kept`, IN_PLACE or DROPPED")
     start = Field(np.int32, doc="first row of its points in the table")
     rows = Field(np.int8, doc="rows in it")
@@ -37,7 +38,7 @@ def store_pair_key(
     p, pairs: Pairs, old: OldPairs, collision_shapes: CollisionShapeArrays, margins: FrameMargins,
     detection: Detection
 ):  # fmt: skip
-    """Store the key of an old pair, and whether its points are kept.
+    """Store the key of an old pair, whether it stays, and whether its points are kept.
 
     Those of swept frames are not, and those of the last step only where they were found at poses at which the frames
     still stand: a search would find the same. That there are none depends on poses alone.
@@ -47,6 +48,8 @@ def store_pair_key(
     old.key[p] = a * len(collision_shapes) + b
     same = pairs.fresh[p] and margins.still[f] and margins.still[e]
     of_this_step = detection.searched[0] != 0 and not (margins.swept[f] or margins.swept[e])
+    again = detection.partial[0] != 0 and (margins.sought[f] or margins.sought[e])
+    old.stays[p] = detection.keep_pairs[0] != 0 and not again
     old.row[p] = IN_PLACE if same or of_this_step or is_empty(pairs, p) else DROPPED
     old.start[p], old.rows[p], old.place[p] = pairs.start[p], pairs.rows[p], pairs.place[p]
 
@@ -143,7 +146,7 @@ def store_pair(p, pairs: Pairs, old: OldPairs, kept: Kept):
 
 @steady
 def merge(g, at, before, offsets, found, old, detection, pairs, collision_shapes):
-    """Write the pairs of a shape from row `at` on, or count them (-1): those found, and the old ones if kept."""
+    """Write the pairs of a shape from row `at` on, or count them (-1): those found, and the old ones that stay."""
     i, end, k, last, n = offsets.start[g], offsets.start[g + 1], 0, 0, 0
     keep = detection.keep_pairs[0] != 0
     if detection.old_pairs[0] > 0 and (keep or at >= 0):
@@ -151,7 +154,7 @@ def merge(g, at, before, offsets, found, old, detection, pairs, collision_shapes
     while i < end or k < last:
         one = found.collision_shape[i] if i < end else len(collision_shapes)
         two = old.key[k] - g * len(collision_shapes) if k < last else len(collision_shapes)
-        if keep or one <= two:
+        if one <= two or old.stays[k]:
             if at >= 0:
                 pairs.collision_shapes[at + n] = g, min(one, two)
                 pairs.before[at + n] = k if two <= one else -1
