@@ -22,6 +22,7 @@ from shinari.systems.air.model import AirModel
 from shinari.systems.colliders.model import ColliderModel
 from shinari.systems.colliders.moving_meshes import MovingMeshModel
 from shinari.systems.colliders.start_overlaps import warn_of_starts_inside
+from shinari.systems.coupling.body_loads import build_body_loads
 from shinari.systems.coupling.model import CouplingModel
 from shinari.systems.failure.breaking import BreakingModel
 from shinari.systems.failure.build import build_tearable_meshes
@@ -154,6 +155,7 @@ def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemM
         UntanglingModel(),
         build_loads(scene),
         CouplingModel(len(scene.bodies) if any(body.pieces for body in scene.bodies) else 0),
+        build_body_loads(scene),
         LumpImpactModel(),
         PathModel(),
     )

@@ -1,4 +1,7 @@
-"""Bodies on a far lighter sheet that lies on the ground: it stays between them, holds by friction, and carries."""
+"""Bodies on a far lighter sheet: it stays between them and the ground, holds by friction, and carries.
+
+Held at its edges it carries them, too, and they come to rest.
+"""
 
 from collections.abc import Iterator
 
@@ -8,8 +11,11 @@ from shinari.api.scene import Scene
 from shinari.geometry.topology import grid
 from shinari.scene.handle import ColliderHandle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
+from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
+from shinari.shapes.cylinder import Cylinder
 from shinari.shapes.plane import Plane
+from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, at_most, check, equal
 from shinari.verify.scenes import small
 
@@ -18,6 +24,8 @@ _BOX = 0.06, 0.045, 0.075
 _VOLUME = float(np.prod(_BOX))
 _G = 9.81
 _STEPS, _WINDOW = 90, 30
+# Of a sheet that is held: its width and edges, its thickness, and the size of what lies on it.
+_SPAN, _EDGES, _THIN, _WIDE = 0.6, 20, 0.004, 0.12
 
 
 def _ground(scene: Scene, floor: str) -> tuple[ColliderHandle, float]:
@@ -90,4 +98,59 @@ def on_ropes(precision: str) -> Iterator[Measurement]:
         yield equal(
             f"height of the box over that of the ropes, {substeps} substeps", 1.0, low / 0.01, absolute=0.02,
             theory="the overlap that passes over contacts tolerate",
+        )  # fmt: skip
+
+
+def _wide(name: str) -> tuple[Shape, float, float]:
+    """A shape, its volume [m^3], and how far it reaches down [m]."""
+    return {
+        "box": (Box((_WIDE, 0.75 * _WIDE, 1.1 * _WIDE)), 0.825 * _WIDE**3, 0.375 * _WIDE),
+        "ball": (Sphere(0.5 * _WIDE), np.pi / 6.0 * _WIDE**3, 0.5 * _WIDE),
+        "cylinder": (Cylinder(0.5 * _WIDE, _WIDE), 0.25 * np.pi * _WIDE**3, 0.5 * _WIDE),
+    }[name]
+
+
+@check("a body on a held sheet", "bodies of up to 13,000 times the mass of a particle rest on it, and press by weight")
+def held(precision: str) -> Iterator[Measurement]:
+    """A box, a ball or a cylinder of 12 cm is put on a sheet of 0.6 m that is held at its edges, or its corners."""
+    for name, density, sheet, at, substeps in (
+        ("box", 63.0, 1.0, "edges", 5), ("box", 500.0, 0.3, "edges", 10), ("box", 2900.0, 1.0, "edges", 20),
+        ("ball", 1000.0, 1.0, "edges", 10), ("ball", 8000.0, 1.0, "edges", 20),
+        ("cylinder", 2500.0, 0.3, "edges", 20), ("box", 500.0, 1.0, "corners", 10),
+        ("box", 8000.0, 1.0, "corners", 20),
+    ):  # fmt: skip
+        scene, (shape, volume, reach) = Scene(), _wide(name)
+        mesh = grid(shape=(_EDGES + 1, _EDGES + 1), size=(_SPAN, _SPAN))
+        material = ClothMaterial(density=sheet, thickness=_THIN)
+        cloth = scene.add_cloth(mesh, material=material, self_collision="triangles")
+        outside = np.abs(mesh[0][:, [0, 2]]) > 0.4999 * _SPAN
+        cloth.pin(np.flatnonzero(outside.any(axis=1) if at == "edges" else outside.all(axis=1)))
+        place = 0.0, 0.5 * _THIN + reach + 0.001, 0.0
+        body = scene.add_rigid_body(shape, density=density, position=place, friction=0.5)
+        sim = small(scene, precision, substeps=substeps)
+        ratio = density * volume / np.median(scene.particle_objects[0].masses)
+        case, kinetic, force = f"{name}, ratio {ratio:.0f}, {at}, {substeps} substeps", [], []
+        for step in range(8 * _WINDOW):
+            sim.step()
+            kinetic.append(sim.energy().kinetic)
+            if step >= 6 * _WINDOW:
+                force.append(float(sim.forces(body)[1]))
+        swings = np.reshape(kinetic, (-1, _WINDOW)).max(axis=1)
+        yield at_most(
+            f"kinetic energy of the second half second over that of the first, {case}", 0.34, swings[1] / swings[0],
+            theory="what has not converged gives back a third of what it took at most",
+        )  # fmt: skip
+        yield at_most(
+            f"kinetic energy from 2 to 4 s over the largest, {case}", 0.01, swings[4:].max() / swings.max(),
+            theory="it rests",
+        )  # fmt: skip
+        yield equal(
+            f"force on the body in the fourth second over its weight, {case}", 1.0,
+            float(np.mean(force)) / (_G * density * volume), relative=0.02,
+            theory="equilibrium; overlaps come out without a force, 1 %, and as much for the swing",
+        )  # fmt: skip
+        low = sim.pose(body)[0][1] - reach - 0.5 * _THIN
+        yield at_most(
+            f"lowest point of the body below the lowest of the sheet, in thicknesses, {case}", 0.0,
+            (sim.positions(cloth)[:, 1].min() - low) / _THIN, absolute=0.1, theory="none passes",
         )  # fmt: skip

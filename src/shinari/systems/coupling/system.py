@@ -236,6 +236,11 @@ class BodyParticles(System):
         return self._body_shapes
 
     @property
+    def frames(self) -> Frames:
+        """The frames; the first ones are the bodies."""
+        return self._frames
+
+    @property
     def detections(self) -> int:
         """How often the lists were made in the last step."""
         return int(self._progress.detections[0])

@@ -59,6 +59,11 @@ class Carrier:
     ratio: float
 
 
+def sheet_sweeps(fall: float, count: int, area: float) -> float:
+    """Sweeps for the strain of a sheet by a load of its own mass; `fall`: g h^2 [m], area [m^2]."""
+    return 1.5 * fall * count / (math.sqrt(area) * STRAIN)
+
+
 def carriers(bound: BoundSystems, who: Participants, grains: np.ndarray, sheets: np.ndarray) -> list[Carrier]:
     """The cloths of a scene that may carry grains.
 
@@ -89,7 +94,7 @@ def carriers(bound: BoundSystems, who: Participants, grains: np.ndarray, sheets:
                 number=int(number),
                 mass=float(masses.sum()),
                 load=float(sum(each.sum() for each in loads)),
-                strain=1.5 * fall * len(masses) / (math.sqrt(area) * STRAIN),
+                strain=sheet_sweeps(fall, len(masses), area),
                 dent=weight / light * fall / (beneath * radius * DENT),
                 grain=others[heaviest],
                 ratio=weight / light,

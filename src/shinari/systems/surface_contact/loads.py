@@ -211,7 +211,7 @@ class Loads(System):
         self._sheets.particle[...], self._sheets.object_index[...] = who, model.owners[who]
         self._sheets.inverse_mass[...] = state.x[who, 3] = model.inverse_masses[who]
         g, h = float(np.linalg.norm(model.gravity)), bound.settings.substep
-        self._frame = _upright(model.gravity / g)
+        self._frame = upright(model.gravity / g)
         self._average = *(-model.gravity / g), g * h * h, min(h / MEMORY, 1.0)
         self._rows: list[BlockSolver] = [
             solver
@@ -252,7 +252,7 @@ class Loads(System):
             p.launch(restore_mass, self._sheets, self._particles, count=len(self._sheets), grain=4096)
 
 
-def _upright(down: np.ndarray) -> np.ndarray:
+def upright(down: np.ndarray) -> np.ndarray:
     """Two horizontal axes and one upwards, as columns (3, 3)."""
     across = np.cross(down, np.eye(3)[np.argmin(np.abs(down))])
     across /= np.linalg.norm(across)

@@ -1,0 +1,214 @@
+"""Loads of bodies on cloth and ropes: a held sheet carries what lies on it, and does not throw it up again.
+
+A sweep that has not converged acts as a spring (`shinari.systems.surface_contact.heavy_loads`) that no one asked for:
+a body lands on a sheet that cannot stretch, and swings. Grains rub on each other until they rest; a single body has
+nothing that takes its energy. So a sheet is swept more often while its load goes down than while it comes up:
+
+    K(v) = 1 + (K - 1) max(1 - v / slow, 0)      v > 0: speed of the load upwards      slow = 3 g h
+
+The spring gives back 1 / K of what it took, and comes to rest between both. A sheet that is asked to be elastic, by a
+compliance of more than a tenth of that of the spring, is swept as often on both ways.
+
+v is relative to the mean velocity of what is pinned, which may be carried along. (The mean of all particles follows the
+load: a light one then kept the sheet moving.) K follows from the mass of the bodies above
+the sheet, once a step: it does not follow the force.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shinari.compute import Field, Program, Record, kernel
+from shinari.maths.vec3 import dot
+from shinari.model.system import System
+from shinari.model.system_model import BoundSystems, SystemModel
+from shinari.scene.contents import Contents
+from shinari.systems.coupling.heavy_bodies import BodyCarrier, bodies_above, body_carriers, warn_of_heavy_bodies
+from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, ContactParticles, Contacts, Counts, Items
+from shinari.systems.coupling.system import BodyParticles
+from shinari.systems.rigid.frames import Frames
+from shinari.systems.rows.system import BlockSolver, block_solvers
+from shinari.systems.surface_contact.loads import STRETCHING, upright
+
+# Speed upwards from which on a sheet is swept once, in those that gravity gives in a substep.
+SLOW = 3.0
+# A contact presses downwards where the vertical part of its normal is more than this.
+STEEP = 0.1
+
+
+class Carriers(Record):
+    """Objects of the scene, T rows."""
+
+    carries = Field(np.bool_, doc="whether it is a cloth or a rope")
+    wanted = Field(np.float64, doc="sweeps that the bodies above it ask for as they go down")
+    rigid = Field(np.float64, doc="1 where it should give nothing back, 0 where it is elastic")
+    pressing = Field(np.float64, unit="kg", doc="mass of the bodies that press on it")
+    momentum = Field(np.float64, unit="kg m/s", doc="of these upwards")
+    drift = Field(np.float64, unit="m/s", doc="mean velocity of its pinned particles upwards")
+
+
+class Plan(Record):
+    """One row: what is done in this substep."""
+
+    loaded = Field(np.int64, doc="whether a body is above something that may carry it")
+    sweeps = Field(np.int64, doc="sweeps in each further pass over the contacts")
+    search = Field(np.int64, doc="number of the search for bodies that press")
+    up = Field(np.float64, 3, doc="direction against gravity")
+    slow = Field(np.float64, unit="m/s", doc="speed upwards from which on there is one sweep")
+
+
+class Pinned(Record):
+    """Pinned particles of cloths and ropes."""
+
+    particle = Field(np.uint32)
+    object = Field(np.uint16)
+    share = Field(np.float64, doc="one over the pinned particles of its object")
+
+
+class Found(Record):
+    """Frames, F rows."""
+
+    search = Field(np.int64, doc="search in which it was last found")
+
+
+@kernel
+def measure_drift(_, pinned: Pinned, contact_particles: ContactParticles, carriers: Carriers, plan: Plan):
+    """Mean velocity of what is pinned of each cloth and rope upwards, as the substep begins."""
+    for t in range(len(carriers)):
+        carriers.drift[t] = 0.0
+    for k in range(len(pinned)):
+        v = contact_particles.start_velocity[pinned.particle[k]]
+        upwards = np.float64(v[0]) * plan.up[0, 0] + np.float64(v[1]) * plan.up[0, 1] + np.float64(v[2]) * plan.up[0, 2]
+        carriers.drift[pinned.object[k]] += upwards * pinned.share[k]
+
+
+@kernel
+def begin_search(_, carriers: Carriers, plan: Plan):
+    """Nothing is known to press."""
+    plan.search[0] += 1
+    for t in range(len(carriers)):
+        carriers.pressing[t] = carriers.momentum[t] = 0.0
+
+
+@kernel
+def find_pressing(_, counts: Counts, contacts: Contacts, items: Items, contact_particles: ContactParticles,
+                  body_shapes: BodyShapeTable, frames: Frames, body_sweeps: BodySweeps, found: Found,
+                  carriers: Carriers, plan: Plan):  # fmt: skip
+    """Mass and momentum of the bodies that press on each cloth and rope, where it lies on no collider."""
+    for m in range(counts.contacts[0]):
+        e, b = contacts.item[m], body_shapes.frame[contacts.body_shape[m]]
+        t, i = items.object[e], items.points[e]
+        if contacts.multiplier[m] > 0.0 and carriers.carries[t] and found.search[b] != plan.search[0]:
+            lies = contact_particles.solid[i[0]] != 0 and contact_particles.solid[i[1]] != 0
+            lies = lies and contact_particles.solid[i[2]] != 0
+            w = frames.inverse_mass[b]
+            if w > 0.0 and not lies and dot(contacts.normal[m], plan.up[0]) < -STEEP:
+                found.search[b] = plan.search[0]
+                carriers.pressing[t] += 1.0 / w
+                carriers.momentum[t] += dot(body_sweeps.start_v[b], plan.up[0]) / w
+
+
+@kernel
+def choose_sweeps(_, carriers: Carriers, plan: Plan):
+    """How many sweeps a pass has."""
+    sweeps = 1.0
+    for t in range(len(carriers)):
+        if carriers.pressing[t] > 0.0:
+            rising = carriers.momentum[t] / carriers.pressing[t] - carriers.drift[t]
+            part = carriers.rigid[t] * min(max(rising / plan.slow[0], 0.0), 1.0)
+            sweeps = max(sweeps, 1.0 + (carriers.wanted[t] - 1.0) * (1.0 - part))
+    # there are two further passes at least
+    plan.sweeps[0] = np.int64(0.5 * (sweeps - 1.0) + 0.5)
+
+
+@dataclass(frozen=True)
+class BodyLoadModel(SystemModel):
+    """Bodies on cloth and ropes.
+
+    Attributes:
+        objects: Objects of the scene.
+    """
+
+    objects: int
+    rebound = True
+
+    def bind(self, bound: BoundSystems) -> "list[BodyLoads]":
+        """The loads of a simulation; none where nothing weighs."""
+        contacts, found = bound.find(BodyParticles), body_carriers(bound)
+        if contacts is None or not found or not np.any(bound.model.gravity):
+            return []
+        loads = BodyLoads(found, self.objects, bound, contacts)
+        if bound.state.frame == 0:
+            warn_of_heavy_bodies(bound, found, loads.above())
+        return [loads]
+
+
+def build_body_loads(scene: Contents) -> BodyLoadModel | None:
+    """Loads of bodies of a scene; None without bodies, cloth and ropes."""
+    carries = any(obj.kind in ("cloth", "rope") for obj in scene.particle_objects)
+    return BodyLoadModel(len(scene.particle_objects)) if carries and any(body.pieces for body in scene.bodies) else None
+
+
+class BodyLoads(System):
+    """Bodies on the cloths and ropes of one simulation."""
+
+    order = 15
+    on_device = True
+    repeated = True
+    advice = "sweeps for bodies on cloth: more substeps, or a heavier or coarser cloth, need fewer"
+
+    def __init__(self, found: list[BodyCarrier], objects: int, bound: BoundSystems, contacts: BodyParticles) -> None:
+        model, scene = bound.model, bound.scene
+        self._model, self._state, self._contacts, self._carriers = model, bound.state, contacts, found
+        self._masses = np.array([body.mass for body in scene.bodies])
+        self._plan, self._table = Plan.zeros(1, np.float64), Carriers.zeros(objects, np.float64)
+        self._found = Found.zeros(len(contacts.frames), np.float64)
+        g = float(np.linalg.norm(model.gravity))
+        self._frame = upright(model.gravity / g)
+        self._plan.up[0], self._plan.slow[0] = -model.gravity / g, SLOW * g * bound.settings.substep
+        for each in found:
+            self._table.carries[each.number], self._table.rigid[each.number] = True, each.rigid
+        who = np.flatnonzero(self._table.carries[model.owners] & (model.inverse_masses == 0.0))
+        self._pinned = Pinned.zeros(len(who), np.float64)
+        self._pinned.particle[...], self._pinned.object[...] = who, model.owners[who]
+        self._pinned.share[...] = 1.0 / np.bincount(model.owners[who], minlength=objects)[model.owners[who]]
+        self._rows: list[BlockSolver] = [
+            solver
+            for name, solver in block_solvers(bound).items()
+            if name in STRETCHING and self._table.carries[model.owners[solver.block.indices]].any()
+        ]
+
+    def above(self) -> list[np.ndarray]:
+        """Mass of each body that can lie on a carrier and is above it, else 0 [kg]."""
+        state, loads = self._state, []
+        places = state.body_positions @ self._frame
+        for each in self._carriers:
+            points = state.x[each.members, :3] + state.origins[self._model.origin_index[each.members]]
+            over = bodies_above(places[each.bodies], points @ self._frame)
+            loads.append(np.where(over, self._masses[each.bodies], 0.0))
+        return loads
+
+    def begin(self, time: float, ends: np.ndarray) -> None:
+        """A step begins: weigh the bodies above each carrier."""
+        for each, masses in zip(self._carriers, self.above(), strict=True):
+            self._table.wanted[each.number] = each.wanted(float(masses.sum()))
+        self._plan.loaded[0] = int((self._table.wanted > 1.0).any())
+
+    def record_detect(self, p: Program) -> None:
+        """Record that the velocities of carriers are measured."""
+        with p.when((self._plan.loaded, 0)):
+            p.serial(measure_drift, self._pinned, self._contacts.contact_particles, self._table, self._plan)
+
+    def record_between(self, p: Program) -> None:
+        """Record further sweeps over the rows that stretch, and over the contacts with bodies."""
+        contacts, plan, table = self._contacts, self._plan, self._table
+        moving = contacts.contact_particles, contacts.table, contacts.frames, contacts.body_sweeps
+        with p.when((plan.loaded, 0)):
+            p.serial(begin_search, table, plan)
+            for each in contacts.lists:
+                p.serial(find_pressing, each.counts, each.contacts, each.items, *moving, self._found, table, plan)
+            p.serial(choose_sweeps, table, plan)
+            with p.loop((plan.sweeps, 0)):
+                for solver in self._rows:
+                    solver.record_project(p, False)
+                contacts.record_contacts(p, False)
