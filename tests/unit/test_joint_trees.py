@@ -172,7 +172,7 @@ def test_the_moments_of_a_jam_are_not_returned():
     system = simulation._bound.get(RigidBodySystem)
     equations, frames = system.equations, system.frames
     held = frame_joints(equations.joints.table.codes, len(frames), np.zeros(0, np.int64))
-    records = held, equations.joints.data, equations.joints.values, equations._elements, equations._graph.components
+    records = held, equations.joints.data, equations.joints.values, equations.elements, equations._graph.components
     returned, h = equations.solver_frames.returned, 1.0 / 480.0
     equations.solver_frames.last_turn[...] = 0.0, 0.0, 0.3
     for pull, returns in ((1.0, True), (1e5, False)):

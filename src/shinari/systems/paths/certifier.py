@@ -6,7 +6,7 @@ import numpy as np
 
 from shinari.compute import Program
 from shinari.systems.colliders.records import Poses
-from shinari.systems.paths.records import Begins, Forest, PathState, Shares, Zones
+from shinari.systems.paths.records import Begins, Forest, PathState, Shares, Stops, Zones
 from shinari.systems.rigid.frames import Frames
 
 
@@ -21,6 +21,7 @@ class Certificate:
         zones: What moves as one: particles, frames, colliders.
         forest: How it was joined.
         shares: The pairs that joined it, and their shares of what it changes.
+        stops: The pairs of frames that were stopped in the substep; kept in scenes with joints.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Certificate:
         self.zones: Zones = Zones.zeros(self.first_collider + colliders, np.float64)
         self.forest: Forest = Forest.zeros(len(self.zones))
         self.shares: Shares = Shares.zeros(0)
+        self.stops: Stops = Stops.zeros(0)
 
 
 class Certifier(Protocol):

@@ -25,7 +25,9 @@ class PathState(Record):
     unresolved = Field(np.int64, doc="substeps in this step after which paths still met")
     shares = Field(np.int64, doc="rows of `Shares` in use")
     settled_shares = Field(np.int64, doc="those of them whose impulse is known")
-    room = Field(np.int64, doc="rows of `Shares` that may be needed")
+    room = Field(np.int64, doc="rows of the list that grows next that may be needed")
+    stops = Field(np.int64, doc="rows of `Stops` in use")
+    settled_stops = Field(np.int64, doc="those of them whose points are settled")
 
 
 class Begins(Record):
@@ -89,3 +91,14 @@ class Shares(Record):
     place = Field(np.float64, 3, unit="m", doc="where frames met, in the axes of the first until it is settled")
     normal = Field(np.float64, 3, doc="unit vector from the second to the first")
     impulse = Field(np.float64, 3, unit="N s", doc="impulse on the first")
+
+
+class Stops(Record):
+    """Pairs of frames whose paths met in this substep."""
+
+    frames = Field(np.int64, 2)
+    place = Field(np.float64, 3, unit="m", doc="where they met, in the axes of the first")
+    other = Field(np.float64, 3, unit="m", doc="the same point in the axes of the second, as it was settled")
+    normal = Field(np.float64, 3, doc="unit vector from the second to the first; in the axes of the first once settled")
+    push = Field(np.float64, unit="N", doc="force along it that keeps them apart as joints are closed")
+    mobility = Field(np.float64, unit="m/N", doc="relative displacement along it by a unit force")

@@ -24,13 +24,13 @@ from shinari.compute import Field, Program, Record, kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate_back, rotation_rows
-from shinari.maths.vec3 import ONE, ZERO, dot, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, cross, dot, norm, scale, sub
 from shinari.shapes.hull import ConvexHull
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.mesh import Mesh
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.paths.certifier import Certificate
-from shinari.systems.paths.records import Forest, PathState, Shares, Zones
+from shinari.systems.paths.records import Forest, PathState, Shares, Stops, Zones
 from shinari.systems.paths.shares import need_room, share_of
 from shinari.systems.paths.zones import between, join, turned_part
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
@@ -101,7 +101,7 @@ class RigidPaths:
         self._poses, self._turns = Poses.zeros(len(shapes)), Turns.zeros(len(bodies.frames))
         self._thickness = Thickness(least=thicknesses(shapes))
         self._features: Features | None = None
-        self._kinds = set(kinds_of(shapes))
+        self._kinds, self._jointed = set(kinds_of(shapes)), len(bodies.equations.joints) > 0
 
     def record_pairs(self, p: Program) -> None:
         """Record that the pairs are marked whose displacements are long."""
@@ -148,6 +148,10 @@ class RigidPaths:
                 join_frames, self._paths, self._pairs, self._detection, self._shapes.arrays, c.zones, c.forest,
                 c.shares, c.state, c.first_frame,
             )  # fmt: skip
+            if self._jointed:
+                p.serial(need_room_for_stops, self._paths, self._detection, c.state)
+                p.require(c.stops, (c.state.room, 0))
+                p.serial(keep_stops, self._paths, self._pairs, self._detection, self._shapes.arrays, c.stops, c.state)
 
 
 def thicknesses(shapes: CollisionShapes) -> np.ndarray:
@@ -260,6 +264,52 @@ def bounds_of(a, b, collision_shapes, shapes, frames):
     return move, spin
 
 
+@steady
+def closing_beside(a, b, n, time, collision_shapes, frames):
+    """How fast shape a comes nearer to a plane fixed to the frame of b at most, from a time on [m].
+
+    n: the normal of the plane at that time, towards a. In the axes of b a point p of a moves by
+
+        V + (w_a - w_b) x (p - x_a),    V = v_a - v_b - w_b x (x_a - x_b)
+
+    which turns with b, and changes with x_a - x_b.
+    """
+    f, e = collision_shapes.frame[a], collision_shapes.frame[b]
+    move = sub(sub(frames.x[f], frames.begin_x[f]), sub(frames.x[e], frames.begin_x[e]))
+    apart = sub(between(frames.begin_x[f], frames.x[f], time), between(frames.begin_x[e], frames.x[e], time))
+    turn = rotation_vector_between(frames.begin_q[e], frames.q[e])
+    other = rotation_vector_between(frames.begin_q[f], frames.q[f])
+    v = sub(move, cross(turn, apart))
+    changes = norm(turn) * (norm(move) + norm(v)) * (ONE - time)
+    return max(-dot(n, v), 0.0) + changes + norm(sub(other, turn)) * min(collision_shapes.radius[a], 1e9)
+
+
+@steady
+def closing_along(a, b, n, time, move, spin, collision_shapes, frames):
+    """How fast two shapes come nearer to each other along a normal, from b to a, at most, from a time on [m]."""
+    closing = max(-dot(n, move), 0.0) + spin
+    closing = min(closing, closing_beside(a, b, n, time, collision_shapes, frames))
+    return min(closing, closing_beside(b, a, scale(n, -1.0), time, collision_shapes, frames))
+
+
+@steady
+def gap_at_end(manifold, a, b, margin, shapes, poses, collision_shapes, frames, rows):
+    """Least gap of a pair at the end of the substep [m]."""
+    set_pose_at(poses, collision_shapes, frames, a, 1.0)
+    set_pose_at(poses, collision_shapes, frames, b, 1.0)
+    return lowest_row(rows, manifold(shapes, poses, a, b, margin, rows), margin)[0]
+
+
+@steady
+def mesh_gap_at_end(a, b, margin, poses, collision_shapes, features, shapes, fields, frames, pool):
+    """Least gap of a pair of which one is a mesh at the end of the substep [m]."""
+    set_pose_at(poses, collision_shapes, frames, a, 1.0)
+    set_pose_at(poses, collision_shapes, frames, b, 1.0)
+    return lowest_row(pool, mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool), margin)[
+        0
+    ]
+
+
 def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
     """Kernel that finds the times of impact of the marked pairs of a kind."""
 
@@ -289,14 +339,21 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
                 if step == 0:
                     least = KEPT * min(allowed, depth)
                     stop = NEARER * (min(allowed, depth) - least)
-                    if depth <= ZERO:
+                    # between two ends that are safe a short path goes deeper by half of its length at most
+                    if depth <= ZERO or (
+                        fastest <= allowed
+                        and gap_at_end(manifold, first, second, margin, shapes, poses, collision_shapes, frames, rows)
+                        >= least - allowed
+                    ):
                         safe = 1.0
                         break
                 elif depth - least < stop:
                     break
                 safe = time
-                closing = dot(n, move) if swapped else -dot(n, move)
-                closing = fastest if count == 0 else max(closing, 0.0) + spin
+                to_a = scale(n, -1.0) if swapped else n
+                closing = (
+                    closing_along(a, b, to_a, time, move, spin, collision_shapes, frames) if count > 0 else fastest
+                )
                 time += FARTHER * (depth - least) / closing if closing > ZERO else 1.0
                 if time >= ONE:
                     safe = 1.0
@@ -346,7 +403,12 @@ def find_mesh_times(
             if step == 0:
                 least = KEPT * min(allowed, depth)
                 stop = NEARER * (min(allowed, depth) - least)
-                if depth <= ZERO:
+                # as between convex shapes
+                if depth <= ZERO or (
+                    fastest <= allowed
+                    and mesh_gap_at_end(a, b, margin, poses, collision_shapes, features, shapes, fields, frames, pool)
+                    >= least - allowed
+                ):
                     safe = 1.0
                     break
             elif depth - least < stop:
@@ -388,3 +450,27 @@ def join_frames(
             row = share_of(forest, shares, state, i, j)
             if row >= 0:
                 shares.place[row], shares.normal[row] = paths.place[p], paths.normal[p]
+
+
+@kernel
+def need_room_for_stops(_, paths: RigidPairs, detection: Detection, state: PathState):
+    """Tell how many rows of `stops` are needed."""
+    room = state.stops[0]
+    for p in range(detection.pairs[0]):
+        room += paths.time[p] < ONE
+    state.room[0] = room
+
+
+@kernel
+def keep_stops(
+    _, paths: RigidPairs, pairs: Pairs, detection: Detection, collision_shapes: CollisionShapeArrays, stops: Stops,
+    state: PathState
+):  # fmt: skip
+    """Keep the pairs whose paths meet, for the joints of their bodies."""
+    for p in range(detection.pairs[0]):
+        if paths.time[p] < ONE:
+            a, b = pairs.collision_shapes[p]
+            k = state.stops[0]
+            stops.frames[k] = collision_shapes.frame[a], collision_shapes.frame[b]
+            stops.place[k], stops.normal[k] = paths.place[p], paths.normal[p]
+            state.stops[0] = k + 1

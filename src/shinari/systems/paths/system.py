@@ -4,10 +4,12 @@ Each kind of pairs has a certifier: surfaces among themselves, particles and ele
 bodies with bodies and colliders. Where paths meet, their ends are pushed apart at the time and along the normal of the
 impact, by an impulse that both share. What still meets after a few turns moves as one from the impact on
 (`shinari.systems.paths.zones`); the pairs that joined it tell what that changes (`shinari.systems.paths.shares`). When
-something has moved, the pairs are looked for once more.
+something has moved, joints that gape are closed (`shinari.systems.paths.joint_closing`), and the pairs are looked for
+once more.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +29,9 @@ from shinari.systems.paths.shares import of_frames, plant, share_out, with_parti
 from shinari.systems.paths.zones import begin_zones, move_zone_node, number_zones, sum_zones, turn_zones
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.model import bodies_of, frames_of
+
+if TYPE_CHECKING:
+    from shinari.systems.paths.joint_closing import JointClosing
 
 # Turns in which paths that meet are pushed apart before what still meets moves as one, and turns of that.
 ROUNDS, ZONES = 6, 60
@@ -53,6 +58,7 @@ class PathCertificates(System):
         self.certificate = Certificate(0, None, None, 0, bound.model.real)
         self._lengths = Lengths.zeros(-(-len(bound.particles) // CHUNK), bound.model.real)
         self._certifiers: Sequence[Certifier] = ()
+        self._closing: JointClosing | None = None
 
     def connect(self, bound: BoundSystems) -> None:
         """Collect the certifiers of all systems; without any there is nothing to remember of the particles."""
@@ -66,6 +72,10 @@ class PathCertificates(System):
             from shinari.systems.paths.rigid_paths import RigidPaths
 
             found.append(RigidPaths(certificate, self._bodies))
+            if len(self._bodies.equations.joints):
+                from shinari.systems.paths.joint_closing import JointClosing
+
+                self._closing = JointClosing(certificate, self._bodies)
         self._certifiers = [each for each in found if each is not None]
         if self._certifiers:
             self.certificate = certificate
@@ -119,7 +129,13 @@ class PathCertificates(System):
         state = self.certificate.state
         p.copy(0, (state.joined, 0))
         p.copy(0, (state.settled, 0))
-        with p.repeat(SEARCHES, until=(state.settled, 0)):
+        closing, more = self._closing, 0
+        if closing is not None:
+            more = closing.record_begin(p)
+        with p.repeat(SEARCHES + more, until=(state.settled, 0)):
+            if closing is not None:
+                with p.when((state.joined, 0)):
+                    closing.record_close(p)
             self._record_turns(p)
         with p.when((state.joined, 0)):
             c = self.certificate

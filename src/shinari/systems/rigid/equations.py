@@ -83,6 +83,7 @@ class BodyEquations:
         joints: The joints.
         tendons: The tendons.
         contacts: The points of contact.
+        elements: Their elements.
         log: Their impulses in the last step.
         counts: Numbers of rows in use.
         flags: Decisions of the kernels.
@@ -123,12 +124,12 @@ class BodyEquations:
             slow=np.array([weight * settings.dt]),
             leaves=np.array([CALM * weight * settings.dt * settings.substep]),
         )
-        self._elements = Elements.zeros(self._first_point)
+        self.elements = Elements.zeros(self._first_point)
         self._limits = LIMITS[settings.rigid_solver]
         self._graph = Graph(frames, self.solver_frames, self.counts, self.flags, self._limits, self._speeds)
         self._direct = DirectSolver(
             self._graph,
-            self._elements,
+            self.elements,
             self._jacobian_rows,
             frames,
             self.solver_frames,
@@ -137,15 +138,15 @@ class BodyEquations:
             len(self.joints),
         )
         self._sweeps = Sweeps(
-            self._graph, self._elements, self._jacobian_rows, self._points, self._work, frames, self.solver_frames,
+            self._graph, self.elements, self._jacobian_rows, self._points, self._work, frames, self.solver_frames,
             self.counts, self.joints, bool((surface[:, ROLLING : TORSION + 1] > 0.0).any()),
         )  # fmt: skip
         self._impacts = BodyImpacts(
-            self._graph, self._elements, self._points, self._work, frames, self.solver_frames, self.counts, self.flags,
+            self._graph, self.elements, self._points, self._work, frames, self.solver_frames, self.counts, self.flags,
             self._gravity, settings.substep,
         )  # fmt: skip
         self.log = PointLog(
-            self._points, self._work, self._elements, self.counts, self.contacts.detection, self.flags,
+            self._points, self._work, self.elements, self.counts, self.contacts.detection, self.flags,
             self._first_point,
         )  # fmt: skip
 
@@ -220,22 +221,22 @@ class BodyEquations:
         p.copy((self.contacts.detection.points, 0), (counts.points, 0))
         p.serial(count_elements, counts, self.flags, self.contacts.detection, self._first_point)
         p.require(self._work, (counts.points, 0), spare=ROOM)
-        p.require(self._elements, (counts.elements, 0), spare=ROOM)
+        p.require(self.elements, (counts.elements, 0), spare=ROOM)
         p.copy(0, (self.flags.continued, 0))
-        records = self.contacts.pairs, points, self._work, self._elements, self._graph.components, self._frames
+        records = self.contacts.pairs, points, self._work, self.elements, self._graph.components, self._frames
         records = *records, self.contacts.margins, self.flags, self._terms, self.contacts.detection
         p.launch(start_points, *records, self._first_point, count=self._pairs)
         self._record_clear(p)
 
     def _record_clear(self, p: Program) -> None:
         """Clear the forces of joints and Jacobian rows, whose frames stand at their prediction."""
-        records = self._elements, self._jacobian_rows
+        records = self.elements, self._jacobian_rows
         p.launch(clear_accumulated, *records, len(self.joints), count=self._first_point)
 
     def record_continue(self, p: Program) -> None:
         """Keep the forces of the last solution before another one in the same substep."""
         p.copy(1, (self.flags.continued, 0))
-        records = self.contacts.pairs, self._work, self._elements, self._graph.components, self._graph.nodes
+        records = self.contacts.pairs, self._work, self.elements, self._graph.components, self._graph.nodes
         p.launch(continue_points, *records, self._first_point, count=self._pairs)
 
     def record_solve(self, p: Program) -> None:
@@ -258,7 +259,7 @@ class BodyEquations:
 
     def _record_positions(self, p: Program) -> None:
         """Newton steps until the states of the contacts do not change."""
-        points, work, elements, first = self._points, self._work, self._elements, self._first_point
+        points, work, elements, first = self._points, self._work, self.elements, self._first_point
         counts, flags, graph, components = self.counts, self.flags, self._graph, self._graph.components
         each, h = (counts.components, 0), self._settings.substep
         self.joints.record_evaluate(p, elements, self._jacobian_rows, self._frames, h)
@@ -300,7 +301,7 @@ class BodyEquations:
 
     def _record_rest(self, p: Program) -> None:
         """Find the components that stay where the substep began."""
-        points, work, elements, components = self._points, self._work, self._elements, self._graph.components
+        points, work, elements, components = self._points, self._work, self.elements, self._graph.components
         flags, nodes, frames, solver_frames = self.flags, self._graph.nodes, self._frames, self.solver_frames
         each, every, first = (self.counts.components, 0), (self.counts.nodes, 0), self._first_point
         with p.when((flags.standing, 0)):
@@ -325,7 +326,7 @@ class BodyEquations:
 
     def _record_failed(self, p: Program) -> None:
         """Restore what belongs to components whose trial has failed."""
-        points, work, elements, components = self._points, self._work, self._elements, self._graph.components
+        points, work, elements, components = self._points, self._work, self.elements, self._graph.components
         each, first = (self.counts.components, 0), self._first_point
         p.launch(restore_trial, *self._node_records, count=(self.counts.nodes, 0))
         records = self.contacts.pairs, points, work, elements, components, self._frames, self._curved
@@ -337,16 +338,16 @@ class BodyEquations:
 
     def _record_evaluate_again(self, p: Program) -> None:
         """Evaluate joints and tendons of components that are not solved, and mark those whose limits changed."""
-        records, h = (self._elements, self._jacobian_rows), self._settings.substep
+        records, h = (self.elements, self._jacobian_rows), self._settings.substep
         components = self._graph.components
         self.joints.record_evaluate_again(p, *records, self._frames, components, h)
         self.tendons.record_evaluate_again(p, *records, self._frames, components, h)
         self.joints.record_restore(p, *records, components)
-        self.tendons.record_restore(p, self._elements, components)
+        self.tendons.record_restore(p, self.elements, components)
 
     def _record_step(self, p: Program) -> None:
         """A Newton step of the components that are not solved, and their states after it."""
-        points, work, elements, jacobian_rows = self._points, self._work, self._elements, self._jacobian_rows
+        points, work, elements, jacobian_rows = self._points, self._work, self.elements, self._jacobian_rows
         frames, flags, first, h = self._frames, self.flags, self._first_point, self._settings.substep
         components, nodes, joints = self._graph.components, self._graph.nodes, len(self.joints)
         each = self.counts.components, 0
@@ -371,11 +372,11 @@ class BodyEquations:
     def record_return_moments(self, p: Program) -> None:
         """Leave to the angular momenta of the next substep what the solution of the joints took."""
         components, pulled, h = self._graph.components, self._rigid.tendon_table.parts, self._settings.substep
-        self.joints.record_return_moments(p, self._elements, self._frames, self.solver_frames, components, pulled, h)
+        self.joints.record_return_moments(p, self.elements, self._frames, self.solver_frames, components, pulled, h)
 
     def record_finish(self, p: Program) -> None:
         """Store the forces at the end of a substep, for the next one."""
-        points, work, elements, components = self._points, self._work, self._elements, self._graph.components
+        points, work, elements, components = self._points, self._work, self.elements, self._graph.components
         h, records = self._settings.substep, (self.contacts.pairs, points, work, elements, components)
         p.launch(store_points, *records, self._graph.nodes, self._frames, self._first_point, count=self._pairs)
         self.log.record_add(p, self._frames, h)
