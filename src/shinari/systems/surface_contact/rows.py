@@ -233,13 +233,13 @@ def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Pa
 
 @kernel(fastmath=STEADY)
 def find_deep(
-    r, rows: Rows, particles: Particles, contact_particles: ContactParticles, paths: Paths, frames: Frames,
+    r, rows: Rows, particles: Particles, contact_particles: ContactParticles, frames: Frames, clock: Clock,
     counts: RowCounts, path_state: PathState
 ):  # fmt: skip
-    """Tell whether a row that has not pushed is deep at the end of the displacements.
+    """Tell whether a row that has not pushed is deep at the end of the displacements; local passes begin there.
 
     It is new, or what other contacts have pushed went elsewhere than was expected. None is told when something moves
-    as one: a push would take it apart. All that are deep write the same flag.
+    as one: a push would take it apart. All that are deep write the same numbers.
     """
     gap, least = rows.gap[r], (ONE - DEEP) * rows.gap[r]
     # what begins in another object, or is to pass through it, stays out
@@ -254,7 +254,11 @@ def find_deep(
     b = relative(x, i0, i2, shift(origin_indices, origins, i0, i2))
     c = relative(x, i0, i3, shift(origin_indices, origins, i0, i3))
     if norm(gap_vector(nearest_points(rows.edges[r], a, b, c), a, b, c)) < least:
-        counts.deep[0] = 1
+        counts.deep[0], number = 1, clock.contact_pass[0]
+        note_moved(contact_particles.moved_in, i0, x[i0], number)
+        note_moved(contact_particles.moved_in, i1, x[i1], number)
+        note_moved(contact_particles.moved_in, i2, x[i2], number)
+        note_moved(contact_particles.moved_in, i3, x[i3], number)
 
 
 @steady

@@ -11,7 +11,7 @@ import numpy as np
 from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
-from shinari.model.contact_passes import ContactPasses
+from shinari.model.contact_passes import ContactPasses, count_pass
 from shinari.model.particles import Particles
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
@@ -46,7 +46,7 @@ from shinari.systems.surface_contact.rows import (
 )
 from shinari.systems.surface_contact.settling import settle_block
 
-# Passes over the rows when pairs are found in the middle of a substep.
+# Passes when pairs are found in the middle of a substep, of what is deep and of what that moves.
 LATE_PASSES = 4
 
 
@@ -190,13 +190,16 @@ class SurfaceContacts(System):
         p.copy(0, (table.deep, 0))
         p.launch(measure_displacement, members, self._paths, self._detection.detection, count=count, grain=2048)
         p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
-        records = self._particles, self._contact_particles, self._paths, self._frames, table, path_state
+        records = self._particles, self._contact_particles, self._frames, self._clock, table, path_state
         p.launch(find_deep, self.rows.rows, *records, count=(table.rows, 0), grain=1024)
         with p.when((table.deep, 0)):
+            p.copy(1, (self._clock.local, 0))
             for _ in range(LATE_PASSES):
                 self.record_contacts(p, False)
                 if self._colliders is not None:
                     self._colliders.record_contacts(p, False)
+                p.serial(count_pass, self._clock)
+            p.copy(0, (self._clock.local, 0))
 
     def record_velocities(self, p: Program) -> None:
         """Add up the displacements."""
