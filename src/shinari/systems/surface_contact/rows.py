@@ -208,20 +208,6 @@ def evaluate(r: int, rows: Rows, particles: Particles, paths: Paths, frames: Fra
     rows.bound[r] = -ONE if rows.active[r] else FAR
 
 
-@steady
-def take_late(r, rows, particles, contact_particles, paths, frames):
-    """Take the nearest points of a row in a pass, unless along the normal that was taken last it is apart."""
-    i0, i1, i2, i3 = rows.points[r]
-    indices, origins, x, path = particles.origin_index, frames.origin, particles.x, contact_particles.path
-    a = relative(x, i0, i1, shift(indices, origins, i0, i1))
-    b = relative(x, i0, i2, shift(indices, origins, i0, i2))
-    c = relative(x, i0, i3, shift(indices, origins, i0, i3))
-    apart = height(rows.edges[r], rows.normal[r], a, b, c) - rows.gap[r]
-    rows.bound[r] = path[i0] + path[i1] + path[i2] + path[i3] + apart
-    if apart < ZERO:
-        evaluate(r, rows, particles, paths, frames)
-
-
 @kernel
 def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Paths, frames: Frames):
     """Take the nearest points of a new row; what begins in another object stays out of the substep."""
@@ -233,8 +219,8 @@ def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Pa
 
 @kernel(fastmath=STEADY)
 def find_deep(
-    r, rows: Rows, particles: Particles, contact_particles: ContactParticles, frames: Frames, clock: Clock,
-    counts: RowCounts, path_state: PathState
+    r, rows: Rows, particles: Particles, contact_particles: ContactParticles, paths: Paths, frames: Frames,
+    clock: Clock, counts: RowCounts, path_state: PathState
 ):  # fmt: skip
     """Tell whether a row that has not pushed is deep at the end of the displacements; local passes begin there.
 
@@ -253,7 +239,12 @@ def find_deep(
     a = relative(x, i0, i1, shift(origin_indices, origins, i0, i1))
     b = relative(x, i0, i2, shift(origin_indices, origins, i0, i2))
     c = relative(x, i0, i3, shift(origin_indices, origins, i0, i3))
+    # the normal that was taken last tells most
+    if height(rows.edges[r], rows.normal[r], a, b, c) >= least:
+        return
     if norm(gap_vector(nearest_points(rows.edges[r], a, b, c), a, b, c)) < least:
+        if not rows.active[r]:
+            evaluate(r, rows, particles, paths, frames)
         counts.deep[0], number = 1, clock.contact_pass[0]
         note_moved(contact_particles.moved_in, i0, x[i0], number)
         note_moved(contact_particles.moved_in, i1, x[i1], number)
@@ -400,7 +391,7 @@ def solve(r, rows, particles, contact_particles, objects, frames, clock, reach):
 
 @kernel(fastmath=STEADY)
 def solve_block(
-    k,
+    block,
     blocks: Blocks,
     current: CurrentColour,
     overlaps: BlockOverlaps,
@@ -408,7 +399,6 @@ def solve_block(
     particles: Particles,
     contact_particles: ContactParticles,
     objects: Objects,
-    paths: Paths,
     frames: Frames,
     clock: Clock,
     reach: real,
@@ -417,23 +407,24 @@ def solve_block(
 
     Blocks of one colour share no free particle.
     """
-    begin, end = rows_of_block(k, blocks, current)
+    begin, end = rows_of_block(block, blocks, current)
     path, local = contact_particles.path, clock.local[0] != 0
-    slack, worst, lost = scratch(BLOCK, reach), ZERO * reach, ZERO * reach
+    slack, taken = scratch(BLOCK, reach), scratch(BLOCK, 0)
+    worst, lost, count = ZERO * reach, ZERO * reach, 0
     for r in range(begin, end):
-        i0, i1, i2, i3 = rows.points[r]
-        slack[r - begin] = rows.bound[r] - (path[i0] + path[i1] + path[i2] + path[i3])
-    for r in range(begin, end):
+        taken[count] = r
+        count += np.int64(rows.active[r])
+    for k in range(count):
+        i0, i1, i2, i3 = rows.points[taken[k]]
+        slack[k] = rows.bound[taken[k]] - (path[i0] + path[i1] + path[i2] + path[i3])
+    for k in range(count):
+        r = taken[k]
         # all that was moved in the block may have been its particles
-        if slack[r - begin] > lost or (local and not was_any_moved(r, rows, contact_particles, clock)):
+        if slack[k] > lost or (local and not was_any_moved(r, rows, contact_particles, clock)):
             continue
-        if not rows.active[r]:
-            take_late(r, rows, particles, contact_particles, paths, frames)
-            if not rows.active[r]:
-                continue
         overlap, moved_by = solve(r, rows, particles, contact_particles, objects, frames, clock, reach)
         worst, lost = max(worst, overlap), lost + moved_by
-    overlaps.largest[current.first[0] + k] = worst
+    overlaps.largest[current.first[0] + block] = worst
 
 
 @kernel

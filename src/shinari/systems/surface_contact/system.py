@@ -142,7 +142,7 @@ class SurfaceContacts(System):
         """Solve all rows once; `first` in the first iteration of a substep. `rows.table.overlap` tells the largest."""
         h, table = self._settings.substep, self.rows.table
         reach = h * (self._settings.depenetration_speed if first else 0.0)
-        records = self._particles, self._contact_particles, self._finder.objects, self._paths, self._frames
+        records = self._particles, self._contact_particles, self._finder.objects, self._frames
         overlaps, colours, members = self.rows.overlaps, self.rows.colours, self._detection.members
         count = self._detection.detection.members, 0
         p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
@@ -190,7 +190,7 @@ class SurfaceContacts(System):
         p.copy(0, (table.deep, 0))
         p.launch(measure_displacement, members, self._paths, self._detection.detection, count=count, grain=2048)
         p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
-        records = self._particles, self._contact_particles, self._frames, self._clock, table, path_state
+        records = self._particles, self._contact_particles, self._paths, self._frames, self._clock, table, path_state
         p.launch(find_deep, self.rows.rows, *records, count=(table.rows, 0), grain=1024)
         with p.when((table.deep, 0)):
             p.copy(1, (self._clock.local, 0))
