@@ -48,6 +48,12 @@ def conclude_pass(_, passes: ContactPasses, clock: Clock, least: int, most: int,
     clock.local[0] = local != 0 and enough and passes.done[0] == 0 and passes.number[0] < most
 
 
+@kernel
+def count_pass(_, clock: Clock):
+    """A pass is over."""
+    clock.contact_pass[0] += 1
+
+
 @steady
 def was_moved(clock, moved_in, i):
     """Whether a contact moved a particle noticeably in this pass or the one before."""

@@ -165,7 +165,7 @@ class Finder:
         surface, found = (self.contact_particles, self.objects, self._joints), (self._filtered, self._flags)
         p.copy(total, (table.table.overlaps, 0))
         p.serial(count_batches, table.table)
-        boxes = table.table, *sides, self.paths, self.contact_particles, self._flags
+        boxes = table.table, *sides, self.paths, self.contact_particles, self._filtered, self._flags
         p.launch(measure_pairs, *boxes, edges, mode, count=(table.table.batches, 0), grain=16)
         p.launch(filter_pair, *sides, self.paths, *surface, *found, edges, mode, count=total, grain=512)
         self._scan.record(p, total)

@@ -117,9 +117,11 @@ def start_paths(
     i = members.particle[m]
     x, v, offset = particles.x[i], particles.v[i], frames.offset[particles.origin_index[i]]
     begin = x[0], x[1], x[2]
+    expected = add(begin, scale(v, h))
     paths.begin[i], paths.velocity[i] = begin, v
-    contact_particles.path[i], contact_particles.last_position[i] = ZERO * h, begin
-    paths.place[i], paths.goal[i] = add(begin, offset), add(add(begin, scale(v, h)), offset)
+    paths.travel[i, 2] = contact_particles.path[i]
+    contact_particles.path[i], contact_particles.last_position[i] = ZERO * h, expected
+    paths.place[i], paths.goal[i] = add(begin, offset), add(expected, offset)
 
 
 @kernel(fastmath=STEADY)

@@ -38,6 +38,7 @@ from shinari.systems.surface_contact.heavy_loads import (
     warn_of_heavy_loads,
 )
 from shinari.systems.surface_contact.records import RowCounts, Rows
+from shinari.systems.surface_contact.rows import NEAR
 from shinari.systems.surface_contact.system import SurfaceContacts
 
 # Name in the state of the mass that rests on each object [kg], (T,).
@@ -92,7 +93,7 @@ def find_close(_, rows: Rows, counts: RowCounts, owners: Owners, particles: Part
     for t in range(len(carriers)):
         carriers.close[t] = 0.0
     for r in range(counts.rows[0]):
-        if rows.active[r]:
+        if rows.bound[r] < NEAR * rows.gap[r]:
             i, j = rows.points[r, 0], rows.points[r, 2]
             one, other = owners.object_index[i], owners.object_index[j]
             if carriers.grains[one] and carriers.sheet[other] and owners.search[i] != plan.search[0]:

@@ -27,6 +27,8 @@ from shinari.systems.surface_contact.records import (
 
 # Two objects as one number: first KEY + second.
 KEY = 65536
+# Pairs nearer than so many times what they keep come first among the rows.
+NEAR = np.float32(1.1)
 # Pairs that are measured at once.
 BATCH = 16
 
@@ -138,14 +140,15 @@ def highest(n, lanes, row, k):
 def clearance(edges, lanes, k):
     """Least n . (p - q), p in the boxes of the first element, q in those of the second, n their shortest distance.
 
-    It has no branches, so that several pairs are measured at once.
+    The distance comes second. It has no branches, so that several pairs are measured at once.
     """
     a, b, c = vector_at(lanes, 9, k), vector_at(lanes, 18, k), vector_at(lanes, 27, k)
     separating_vector = gap_vector(straight_weights(edges, a, b, c), a, b, c)
-    n = scale(separating_vector, reciprocal(norm(separating_vector)))
+    distance = norm(separating_vector)
+    n = scale(separating_vector, reciprocal(distance))
     first, other = lowest(n, lanes, 0, k), lowest(n, lanes, 9, k) if edges else highest(n, lanes, 9, k)
     second = max(highest(n, lanes, 18, k), highest(n, lanes, 27, k))
-    return min(first, other) - second if edges else first - max(other, second)
+    return min(first, other) - second if edges else first - max(other, second), distance
 
 
 @kernel
@@ -157,13 +160,18 @@ def count_batches(_, counts: RowCounts):
 @kernel(fastmath=STEADY)
 def measure_pairs(
     b, counts: RowCounts, pairs: BoxPairs, first: Side, second: Side, paths: Paths,
-    contact_particles: ContactParticles, flags: Offsets, edges: bool, mode: int,
+    contact_particles: ContactParticles, filtered: Filtered, flags: Offsets, edges: bool, mode: int,
 ):  # fmt: skip
     """Whether a plane across the shortest distance keeps two elements a gap apart in their boxes, for a batch."""
     begin = b * BATCH
     count = min(BATCH, counts.overlaps[0] - begin)
     radius, like = contact_particles.radius, paths.place[0, 0]
-    lanes, gaps, clear = scratch((36, BATCH), like), scratch(BATCH, like), scratch(BATCH, like)
+    lanes, gaps, clear, apart = (
+        scratch((36, BATCH), like),
+        scratch(BATCH, like),
+        scratch(BATCH, like),
+        scratch(BATCH, like),
+    )
     for k in range(BATCH):
         # the last batch repeats its last pair
         p, q = pair_of(begin + min(k, count - 1), pairs, mode)
@@ -176,13 +184,13 @@ def measure_pairs(
         gaps[k] = radius[i0] + radius[i2 if edges else i1]
     if edges:
         for k in range(BATCH):
-            clear[k] = clearance(True, lanes, k)
+            clear[k], apart[k] = clearance(True, lanes, k)
     else:
         for k in range(BATCH):
-            clear[k] = clearance(False, lanes, k)
+            clear[k], apart[k] = clearance(False, lanes, k)
     for k in range(count):
         # a clearance that is not a number keeps its pair
-        flags.start[begin + k] = not clear[k] > STRETCH * gaps[k]
+        flags.start[begin + k], filtered.distance[begin + k] = not clear[k] > STRETCH * gaps[k], apart[k]
 
 
 @kernel(fastmath=STEADY)
@@ -247,3 +255,4 @@ def gather_pair(
         p, q = pair_of(r, pairs, mode)
         candidates.points[at] = points_of(p, q, first, second, edges)
         candidates.edges[at], candidates.gap[at] = edges, filtered.gap[r]
+        candidates.near[at] = filtered.distance[r] < NEAR * filtered.gap[r]

@@ -16,7 +16,7 @@ class ContactParticles(Record):
     rest = Field(real, 3, unit="m", doc="position at the start of the scene, relative to their origin")
     moved_in = Field(np.int64, doc="pass over the contacts that last moved it noticeably")
     last_position = Field(real, 3, unit="m", doc="position up to which its path is known, relative to its origin")
-    path = Field(real, unit="m", doc="length of its path in this substep")
+    path = Field(real, unit="m", doc="length of its path in this substep, from where its velocity would bring it")
     vertex = Field(np.uint32, doc="the particle itself, or the one that stands for all with which it is sewn together")
 
 
@@ -34,7 +34,12 @@ class Paths(Record):
     outside = Field(np.bool_, doc="whether it leaves its box")
     inside = Field(np.bool_, doc="whether its box was in the region of its object at the detection")
     length = Field(real, unit="m", doc="length of the displacement in the substep less the mean")
-    travel = Field(real, 2, unit="m", doc="sum of the lengths in this step, and the next length")
+    travel = Field(
+        real,
+        3,
+        unit="m",
+        doc="sum of the lengths in this step, the next length, and the path beside it in the last substep",
+    )
 
 
 class Frames(Record):
@@ -130,12 +135,14 @@ class Side(Record):
 class Filtered(Record):
     """Pairs whose boxes overlap."""
 
+    distance = Field(real, unit="m", doc="now")
     gap = Field(real, unit="m", doc="distance that the pair keeps")
 
 
 class Candidates(Record):
     """Pairs that may come to touch before the next detection."""
 
+    near = Field(np.bool_, doc="whether it is about as near as it keeps")
     points = Field(np.uint32, 4, doc="point and triangle, or the ends of both edges")
     edges = Field(np.bool_, doc="whether it is two edges")
     gap = Field(real, unit="m", doc="distance that it keeps")
@@ -146,7 +153,7 @@ class Rows(Record):
 
     points = Field(np.uint32, 4, doc="point and triangle, or the ends of both edges")
     edges = Field(np.bool_, doc="whether it is two edges")
-    active = Field(np.bool_, doc="whether it may push in this substep")
+    active = Field(np.bool_, doc="whether weights and normal are those of the start of this substep")
     gap = Field(real, unit="m", doc="distance that it keeps; negative: retired")
     weights = Field(real, 4, doc="b")
     normal = Field(real, 3, doc="n")
@@ -174,7 +181,8 @@ class RowCounts(Record):
     retired = Field(np.int64, doc="rows that were retired last")
     kept = Field(np.int64, doc="rows that pushed in this step and are gone")
     overlap = Field(real, doc="largest overlap that the last sweep found, as part of the gap")
-    deep = Field(np.int64, doc="whether a row that took no part overlaps by much")
+    deep = Field(np.int64, doc="whether a row that has not pushed overlaps by much")
+    tangled = Field(np.int64, doc="whether surfaces intersect that are pulled apart in this substep")
 
 
 class Places(Record):

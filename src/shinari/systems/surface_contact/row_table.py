@@ -17,7 +17,7 @@ from shinari.systems.surface_contact.records import (
     RowCounts,
     Rows,
 )
-from shinari.systems.surface_contact.rows import BLOCK
+from shinari.systems.surface_contact.rows import BLOCK, FAR
 
 
 class RowTable:
@@ -65,7 +65,10 @@ class RowTable:
         p.serial(count_rows, table)
         p.require(rows, (table.room, 0))
         p.require(self.fresh, (table.found, 0))
-        records = self.candidates, table, self._unused, self.fresh, rows
+        self._scan.make_room(p, (table.found, 0))
+        p.launch(mark_near, self.candidates, self._flags, count=(table.found, 0), grain=4096)
+        self._scan.record(p, (table.found, 0))
+        records = self.candidates, self._flags, table, self._unused, self.fresh, rows
         p.launch(write_row, *records, count=(table.found, 0), grain=512)
         p.serial(finish_rows, table)
         self.colours.record_colour(p, (table.rows, 0))
@@ -93,7 +96,7 @@ def retire(r, rows: Rows, paths: Paths, detection: DetectionState, flags: Offset
     i0, i1, i2, i3 = rows.points[r]
     own = detection.every[0] != 0 or paths.outside[i0] or paths.outside[i1] or paths.outside[i2] or paths.outside[i3]
     if own and rows.gap[r] >= ZERO:
-        rows.gap[r], rows.active[r] = np.float32(-1.0), False
+        rows.gap[r], rows.active[r], rows.bound[r] = np.float32(-1.0), False, FAR
         flags.start[r] = 1
     else:
         flags.start[r] = 0
@@ -152,12 +155,21 @@ def count_rows(_, counts: RowCounts):
 
 
 @kernel
-def write_row(k, candidates: Candidates, counts: RowCounts, unused: Places, fresh: Places, rows: Rows):
+def mark_near(k, candidates: Candidates, flags: Offsets):
+    """Mark a candidate that is near."""
+    flags.start[k] = candidates.near[k]
+
+
+@kernel
+def write_row(
+    k, candidates: Candidates, flags: Offsets, counts: RowCounts, unused: Places, fresh: Places, rows: Rows
+):  # fmt: skip
     """Make a row of a candidate; it is not active, and its distance is not known."""
-    # in the order of the candidates: rows beside each other are solved after each other
-    free = counts.unused[0]
+    # near ones first, each in the order of the candidates: rows beside each other are solved after each other
+    free, before = counts.unused[0], flags.start[k]
+    place = before if flags.start[k + 1] > before else flags.start[counts.found[0]] + k - before
     reused = min(free, counts.found[0])
-    r = unused.row[free - reused + k] if k < reused else counts.rows[0] + k - reused
+    r = unused.row[free - reused + place] if place < reused else counts.rows[0] + place - reused
     fresh.row[k] = r
     rows.points[r], rows.edges[r], rows.gap[r] = candidates.points[k], candidates.edges[k], candidates.gap[k]
     rows.active[r], rows.impulse[r], rows.multiplier[r] = False, (ZERO, ZERO, ZERO), ZERO

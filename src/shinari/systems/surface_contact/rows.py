@@ -13,12 +13,12 @@ and gives none. Friction takes from the slip of the substep up to mu times the p
 import numpy as np
 
 from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
-from shinari.collision.law import RECOVERY, combined_surface, friction, normal_response, rebound, recovery, tangential
+from shinari.collision.law import RECOVERY, combined_surface, friction, normal_response, recovery, tangential
 from shinari.compute import kernel, real, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.geometry.proximity import gap_vector, nearest_points, straight_weights
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, direction_and_length, dot, norm, reciprocal, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, reciprocal, scale, sub
 from shinari.model.contact_passes import NOTICEABLE, ContactPasses, was_moved
 from shinari.model.particles import Clock, Particles
 from shinari.systems.paths.records import PathState
@@ -37,8 +37,8 @@ from shinari.systems.surface_contact.records import (
 # Rows in a block, and rows whose nearest points are taken at once.
 BLOCK, BATCH = 64, 16
 FAR = np.float32(1e30)
-# A row takes part when the distance at the start, less what the prediction takes from it, is below this times its gap.
-WATCHED = np.float32(1.5)
+# Nearest points are kept of what is expected to end a substep nearer than its gap and this part of it.
+NEAR = np.float32(0.5)
 # Cosine between the normals at the start and now up to which a pair counts as still on its side.
 SAME_SIDE = np.float32(0.2)
 # Speed [m/s] up to which what overlapped at the start does bring velocity when it is pushed out: layers that lie on
@@ -106,22 +106,37 @@ def find_nearest(edges, lanes, k):
 
 
 @steady
-def take(r, lanes, k, most, rows, particles, paths, frames, h):
-    """Take the nearest points of a row from a table; only its distance when it stays farther than `most`."""
+def expected_clearance(r, lanes, k, rows, particles, h):
+    """How far a row in a table is above its gap along its normal after the displacements that velocities bring."""
     i0, i1, i2, i3 = rows.points[r]
-    v, travel = particles.v, paths.travel
-    w, n, distance = (lanes[9, k], lanes[10, k], lanes[11, k], lanes[12, k]), vector_at(lanes, 13, k), lanes[16, k]
-    speed = dot(n, sum_of_four(w, v[i0], v[i1], v[i2], v[i3]))
-    rows.start[r] = distance
-    rows.base[r] = distance + travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0]
-    near = distance + min(speed, ZERO) * h < most
-    if near:
-        indices, origins = particles.origin_index, frames.origin
-        o1, o2, o3 = shift(indices, origins, i0, i1), shift(indices, origins, i0, i2), shift(indices, origins, i0, i3)
-        rows.weights[r], rows.normal[r] = w, n
-        rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
-        rows.distance[r], rows.approach[r], rows.bound[r] = distance, speed, -ONE
-    return near
+    v = particles.v
+    at = v[i0]
+    a = add(vector_at(lanes, 0, k), scale(sub(v[i1], at), h))
+    b = add(vector_at(lanes, 3, k), scale(sub(v[i2], at), h))
+    c = add(vector_at(lanes, 6, k), scale(sub(v[i3], at), h))
+    return height(rows.edges[r], vector_at(lanes, 13, k), a, b, c) - rows.gap[r]
+
+
+@steady
+def take(r, lanes, k, rows, particles, paths, frames):
+    """Take the nearest points of a row from a table, where they have a side."""
+    i0, i1, i2, i3 = rows.points[r]
+    w, n, v = (lanes[9, k], lanes[10, k], lanes[11, k], lanes[12, k]), vector_at(lanes, 13, k), particles.v
+    indices, origins = particles.origin_index, frames.origin
+    o1, o2, o3 = shift(indices, origins, i0, i1), shift(indices, origins, i0, i2), shift(indices, origins, i0, i3)
+    rows.weights[r], rows.normal[r] = w, n
+    rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
+    rows.distance[r], rows.approach[r] = lanes[16, k], dot(n, sum_of_four(w, v[i0], v[i1], v[i2], v[i3]))
+    rows.active[r] = lanes[16, k] > TANGLED * rows.gap[r]
+
+
+@steady
+def take_distance(r, lanes, k, rows, paths):
+    """Take the distance and the normal of a row from a table."""
+    i0, i1, i2, i3 = rows.points[r]
+    travel = paths.travel
+    rows.start[r], rows.normal[r] = lanes[16, k], vector_at(lanes, 13, k)
+    rows.base[r] = lanes[16, k] + travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0]
 
 
 @steady
@@ -142,21 +157,24 @@ def count_batches(_, counts: RowCounts):
 
 @kernel(fastmath=STEADY)
 def refresh_rows(b, counts: RowCounts, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
-    """Take nearest points, normals and distances of a batch of rows from the positions at the start of a substep.
+    """Find how far the particles of a batch of rows may stray in a substep until the rows overlap.
 
-    What cannot have come near since its distance was last taken is passed over. Points and triangles are written to a
-    table from the front, edges from the back.
+    Nearest points and normals are taken where that may be by less than they are expected to move. Points and triangles
+    are written to a table from the front, edges from the back.
     """
     travel, like = paths.travel, h
     lanes, taken = scratch((17, BATCH), like), scratch(BATCH, 0)
     faces, edges = 0, 0
     for r in range(b * BATCH, min((b + 1) * BATCH, counts.rows[0])):
         i0, i1, i2, i3 = rows.points[r]
+        two, gap = rows.edges[r], rows.gap[r]
         least = rows.base[r] - (travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0])
-        ahead = travel[i0, 1] + travel[i1, 1] + travel[i2, 1] + travel[i3, 1]
+        second = max(travel[i2, 1], travel[i3, 1])
+        ahead = max(travel[i0, 1], travel[i1, 1]) + second if two else travel[i0, 1] + max(travel[i1, 1], second)
         rows.multiplier[r], rows.active[r], rows.start[r] = ZERO, False, least
-        if least - ahead < WATCHED * rows.gap[r]:
-            two = rows.edges[r]
+        rows.bound[r] = least - ahead - gap if gap >= ZERO else FAR
+        stray = travel[i0, 2] + travel[i1, 2] + travel[i2, 2] + travel[i3, 2]
+        if gap >= ZERO and least - ahead < gap + stray:
             k = BATCH - 1 - edges if two else faces
             edges, faces = edges + np.int64(two), faces + np.int64(not two)
             taken[k] = r
@@ -171,53 +189,67 @@ def refresh_rows(b, counts: RowCounts, rows: Rows, particles: Particles, paths: 
     for k in range(BATCH):
         if k < faces or k >= BATCH - edges:
             r = taken[k]
-            gap = rows.gap[r]
-            near = take(r, lanes, k, WATCHED * gap, rows, particles, paths, frames, h)
-            rows.active[r] = near and rows.start[r] > TANGLED * gap
+            take_distance(r, lanes, k, rows, paths)
+            apart = expected_clearance(r, lanes, k, rows, particles, h)
+            if apart < NEAR * rows.gap[r]:
+                take(r, lanes, k, rows, particles, paths, frames)
+            # what has no side stays out
+            rows.bound[r] = apart if lanes[16, k] > TANGLED * rows.gap[r] else FAR
 
 
 @shared(fastmath=STEADY)
-def evaluate(r: int, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real) -> bool:
+def evaluate(r: int, rows: Rows, particles: Particles, paths: Paths, frames: Frames) -> None:
     """Take the nearest points of a row in the middle of a substep, from the positions at its start."""
-    lanes = scratch((17, 1), h)
+    lanes = scratch((17, 1), rows.gap[r])
     store_row(r, lanes, 0, rows, particles, paths, frames)
     find_nearest(rows.edges[r], lanes, 0)
-    return take(r, lanes, 0, FAR, rows, particles, paths, frames, h)
+    take_distance(r, lanes, 0, rows, paths)
+    take(r, lanes, 0, rows, particles, paths, frames)
+    rows.bound[r] = -ONE if rows.active[r] else FAR
 
 
 @kernel
-def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
-    """Take the nearest points of a new row."""
-    evaluate(fresh.row[k], rows, particles, paths, frames, h)
+def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Paths, frames: Frames):
+    """Take the nearest points of a new row; what begins in another object stays out of the substep."""
+    r = fresh.row[k]
+    evaluate(r, rows, particles, paths, frames)
+    if rows.start[r] <= (ONE - DEEP) * rows.gap[r]:
+        rows.bound[r] = FAR
 
 
 @kernel(fastmath=STEADY)
-def activate_deep(
-    r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, counts: RowCounts, path_state: PathState, h: real
-):
-    """Let a row push that takes no part, but is near at the end of the displacements; tell whether one is deep there.
+def find_deep(
+    r, rows: Rows, particles: Particles, contact_particles: ContactParticles, paths: Paths, frames: Frames,
+    clock: Clock, counts: RowCounts, path_state: PathState
+):  # fmt: skip
+    """Tell whether a row that has not pushed is deep at the end of the displacements; local passes begin there.
 
-    It is new, or what other contacts have pushed went elsewhere than was expected. Those that are near may be deep
-    after the next passes. None does when something moves as one: a push would take it apart. All that are deep write
-    the same flag.
+    It is new, or what other contacts have pushed went elsewhere than was expected. None is told when something moves
+    as one: a push would take it apart. All that are deep write the same numbers.
     """
     gap, least = rows.gap[r], (ONE - DEEP) * rows.gap[r]
     # what begins in another object, or is to pass through it, stays out
-    if rows.active[r] or gap < ZERO or rows.start[r] <= least or path_state.joined[0] != 0:
+    if rows.multiplier[r] > ZERO or gap < ZERO or rows.start[r] <= least or path_state.joined[0] != 0:
         return
     i0, i1, i2, i3 = rows.points[r]
-    if rows.start[r] - longest_move(rows.edges[r], paths.length, i0, i1, i2, i3) > WATCHED * gap:
+    path = contact_particles.path
+    if path[i0] + path[i1] + path[i2] + path[i3] < rows.bound[r]:
         return
     origin_indices, origins, x = particles.origin_index, frames.origin, particles.x
     a = relative(x, i0, i1, shift(origin_indices, origins, i0, i1))
     b = relative(x, i0, i2, shift(origin_indices, origins, i0, i2))
     c = relative(x, i0, i3, shift(origin_indices, origins, i0, i3))
-    distance = norm(gap_vector(nearest_points(rows.edges[r], a, b, c), a, b, c))
-    if distance < WATCHED * gap:
-        evaluate(r, rows, particles, paths, frames, h)
-        rows.active[r] = True
-        if distance < least:
-            counts.deep[0] = 1
+    # the normal that was taken last tells most
+    if height(rows.edges[r], rows.normal[r], a, b, c) >= least:
+        return
+    if norm(gap_vector(nearest_points(rows.edges[r], a, b, c), a, b, c)) < least:
+        if not rows.active[r]:
+            evaluate(r, rows, particles, paths, frames)
+        counts.deep[0], number = 1, clock.contact_pass[0]
+        note_moved(contact_particles.moved_in, i0, x[i0], number)
+        note_moved(contact_particles.moved_in, i1, x[i1], number)
+        note_moved(contact_particles.moved_in, i2, x[i2], number)
+        note_moved(contact_particles.moved_in, i3, x[i3], number)
 
 
 @steady
@@ -256,15 +288,13 @@ def note_moved(moved_in, i, x, number):
 def note_path(contact_particles, i, x, length):
     """Add the displacement by a row to the path of a particle; blocks of one colour may share fixed particles."""
     if x[i, 3] > ZERO:
-        contact_particles.path[i] += abs(length)
+        contact_particles.path[i] += length
         contact_particles.last_position[i] = x[i, 0], x[i, 1], x[i, 2]
 
 
 @steady
-def is_solved(r, rows, contact_particles, clock):
-    """Whether a row that is active takes part in the pass."""
-    if clock.local[0] == 0:
-        return True
+def was_any_moved(r, rows, contact_particles, clock):
+    """Whether a contact moved one of the particles of a row noticeably in this pass or the one before."""
     i0, i1, i2, i3 = rows.points[r]
     moved_in = contact_particles.moved_in
     near = was_moved(clock, moved_in, i0) or was_moved(clock, moved_in, i1)
@@ -272,16 +302,17 @@ def is_solved(r, rows, contact_particles, clock):
 
 
 @steady
-def solve(r, rows, particles, contact_particles, objects, frames, number, h, reach):
-    """Solve one row; return what it overlapped, as part of its gap.
+def solve(r, rows, particles, contact_particles, objects, frames, clock, reach):
+    """Solve one row; return what it overlapped, as part of its gap, and the sum of the displacements [m].
 
-    `number` is that of the pass, `reach` how far what overlapped at the start may come out [m].
+    `reach` is how far what overlapped at the start may come out [m].
     """
+    h, number = clock.substep_length[0], clock.contact_pass[0]
     i0, i1, i2, i3 = rows.points[r]
-    path = contact_particles.path
+    path, zero = contact_particles.path, ZERO * h
     gone = path[i0] + path[i1] + path[i2] + path[i3]
     if gone < rows.bound[r]:
-        return ZERO * h
+        return zero, zero
     x, predicted, velocities = particles.x, particles.predicted, particles.v
     origin_indices, origins, gap = particles.origin_index, frames.origin, rows.gap[r]
     w, n, old = rows.weights[r], rows.normal[r], rows.multiplier[r]
@@ -292,9 +323,10 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     )
     a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
     apart = height(rows.edges[r], n, a, b, c) - gap
-    rows.bound[r] = gone + apart if old == ZERO else -ONE
-    if old == ZERO and apart >= ZERO:
-        return ZERO * h
+    rows.bound[r] = gone + apart
+    if apart >= ZERO:
+        # what has pushed does not pull
+        return zero, zero
     # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
     # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
     p0, p1, p2, p3 = x[i0], x[i1], x[i2], x[i3]
@@ -303,11 +335,13 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     m, length = direction_and_length(gap_vector(now, a, b, c))
     if dot(m, n) > SAME_SIDE:
         w, n, place = now, m, length
+        # they are apart until their particles have moved by what is between them beyond the gap
+        rows.bound[r] = gone + length - gap
     depth = gap - place
     m0, m1, m2, m3 = w[0] * p0[3], w[1] * p1[3], w[2] * p2[3], w[3] * p3[3]
     mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
     if mobility <= ZERO:
-        return ZERO * h
+        return zero, zero
     law = combined_surface(
         objects.surface[contact_particles.object_index[i0]], objects.surface[contact_particles.object_index[i2]]
     )
@@ -318,7 +352,7 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     change = normal_response(depth, depth - before, old, scaled_compliance, mobility, ZERO)
     push = change * mobility
     if push == ZERO and out == ZERO:
-        return ZERO * h
+        return zero, zero
     rows.weights[r], rows.normal[r], rows.bound[r] = w, n, -ONE
     rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
     move = push + out
@@ -339,10 +373,11 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
     add_to(predicted, i2, m2, quiet)
     add_to(predicted, i3, m3, quiet)
     length = norm(along)
-    note_path(contact_particles, i0, x, m0 * length)
-    note_path(contact_particles, i1, x, m1 * length)
-    note_path(contact_particles, i2, x, m2 * length)
-    note_path(contact_particles, i3, x, m3 * length)
+    l0, l1, l2, l3 = abs(m0 * length), abs(m1 * length), abs(m2 * length), abs(m3 * length)
+    note_path(contact_particles, i0, x, l0)
+    note_path(contact_particles, i1, x, l1)
+    note_path(contact_particles, i2, x, l2)
+    note_path(contact_particles, i3, x, l3)
     add_to(rows.impulse, r, ONE / h, sub(along, quiet))
     rows.multiplier[r] = old + change
     rows.distance[r] += out
@@ -351,12 +386,12 @@ def solve(r, rows, particles, contact_particles, objects, frames, number, h, rea
         note_moved(contact_particles.moved_in, i1, p1, number)
         note_moved(contact_particles.moved_in, i2, p2, number)
         note_moved(contact_particles.moved_in, i3, p3, number)
-    return push / gap
+    return push / gap, l0 + l1 + l2 + l3
 
 
 @kernel(fastmath=STEADY)
 def solve_block(
-    k,
+    block,
     blocks: Blocks,
     current: CurrentColour,
     overlaps: BlockOverlaps,
@@ -366,20 +401,30 @@ def solve_block(
     objects: Objects,
     frames: Frames,
     clock: Clock,
-    h: real,
     reach: real,
 ):
-    """Solve the active rows of a block, in order, and keep the largest overlap found, as part of the gap.
+    """Solve the rows of a block that may overlap, in order, and keep the largest overlap found, as part of the gap.
 
     Blocks of one colour share no free particle.
     """
-    begin, end = rows_of_block(k, blocks, current)
-    worst = ZERO * h
+    begin, end = rows_of_block(block, blocks, current)
+    path, local = contact_particles.path, clock.local[0] != 0
+    slack, taken = scratch(BLOCK, reach), scratch(BLOCK, 0)
+    worst, lost, count = ZERO * reach, ZERO * reach, 0
     for r in range(begin, end):
-        if rows.active[r] and is_solved(r, rows, contact_particles, clock):
-            number = clock.contact_pass[0]
-            worst = max(worst, solve(r, rows, particles, contact_particles, objects, frames, number, h, reach))
-    overlaps.largest[current.first[0] + k] = worst
+        taken[count] = r
+        count += np.int64(rows.active[r])
+    for k in range(count):
+        i0, i1, i2, i3 = rows.points[taken[k]]
+        slack[k] = rows.bound[taken[k]] - (path[i0] + path[i1] + path[i2] + path[i3])
+    for k in range(count):
+        r = taken[k]
+        # all that was moved in the block may have been its particles
+        if slack[k] > lost or (local and not was_any_moved(r, rows, contact_particles, clock)):
+            continue
+        overlap, moved_by = solve(r, rows, particles, contact_particles, objects, frames, clock, reach)
+        worst, lost = max(worst, overlap), lost + moved_by
+    overlaps.largest[current.first[0] + block] = worst
 
 
 @kernel
@@ -389,45 +434,6 @@ def find_overlap(_, overlaps: BlockOverlaps, current: CurrentColour, counts: Row
     for k in range(current.blocks[0]):
         worst = max(worst, overlaps.largest[k])
     counts.overlap[0] = worst
-
-
-@kernel(fastmath=STEADY)
-def bounce_block(
-    k,
-    blocks: Blocks,
-    current: CurrentColour,
-    rows: Rows,
-    particles: Particles,
-    contact_particles: ContactParticles,
-    objects: Objects,
-    slow: real,
-):
-    """Restitution: rows that pushed leave at e times the speed of approach (Mueller et al. 2020, eq. 34).
-
-    Slower than `slow` [m/s], the change by gravity in a substep or two, nothing bounces.
-    """
-    begin, end = rows_of_block(k, blocks, current)
-    x, v = particles.x, particles.v
-    for r in range(begin, end):
-        if rows.multiplier[r] <= ZERO or rows.approach[r] >= -slow:
-            continue
-        i0, i1, i2, i3 = rows.points[r]
-        e = max(
-            objects.surface[contact_particles.object_index[i0], 2],
-            objects.surface[contact_particles.object_index[i2], 2],
-        )
-        if e <= ZERO:
-            continue
-        w, n = rows.weights[r], rows.normal[r]
-        m0, m1, m2, m3 = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
-        speed = dot(n, sum_of_four(w, v[i0], v[i1], v[i2], v[i3]))
-        mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
-        kick = scale(n, rebound(e, rows.approach[r], speed, slow) * reciprocal(mobility))
-        add_to(v, i0, m0, kick)
-        add_to(v, i1, m1, kick)
-        add_to(v, i2, m2, kick)
-        add_to(v, i3, m3, kick)
-        add_to(rows.impulse, r, ONE, kick)
 
 
 @kernel

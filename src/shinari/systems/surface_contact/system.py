@@ -11,7 +11,7 @@ import numpy as np
 from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
-from shinari.model.contact_passes import ContactPasses
+from shinari.model.contact_passes import ContactPasses, count_pass
 from shinari.model.particles import Particles
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
@@ -36,17 +36,17 @@ from shinari.systems.surface_contact.loose import MANY, LooseParticles, loose_pa
 from shinari.systems.surface_contact.records import ContactParticles, Frames, Objects, Paths
 from shinari.systems.surface_contact.row_table import RowTable
 from shinari.systems.surface_contact.rows import (
-    activate_deep,
-    bounce_block,
     count_batches,
     evaluate_fresh,
+    find_deep,
     find_overlap,
     refresh_rows,
     solve_block,
     tell_overlap,
 )
+from shinari.systems.surface_contact.settling import settle_block
 
-# Passes over the rows when pairs are found in the middle of a substep.
+# Passes when pairs are found in the middle of a substep, of what is deep and of what that moves.
 LATE_PASSES = 4
 
 
@@ -82,7 +82,6 @@ class SurfaceContacts(System):
         self._loose = (
             LooseParticles(model, who, members, particles, origins, detection) if 0 < len(pairs) <= MANY else None
         )
-        self._bounces = bool((model.surfaces[:, 2] > 0.0).any())
         self._colliders: ColliderContacts | None = None
 
     def connect(self, bound: BoundSystems) -> None:
@@ -111,7 +110,7 @@ class SurfaceContacts(System):
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: pairs are to be found anew, and what pushed is forgotten."""
         self.rows.clear()
-        self._paths.travel[...] = 0.0
+        self._paths.travel[...] = self._contact_particles.path[...] = 0.0
         self._contact_particles.inactive[...] = False
         self._contact_particles.inactive[self._model.inactive(self._state)] = True
         self._detection.begin(self._contact_particles, self._paths, self._settings.substeps)
@@ -130,6 +129,7 @@ class SurfaceContacts(System):
         detection, members = self._detection.detection, self._detection.members
         count = detection.members, 0
         p.serial(begin_substep, detection, self._each_substep)
+        p.copy(0, (table.tangled, 0))
         starts = self._paths, self._contact_particles, self._particles, self._frames
         p.launch(start_paths, members, *starts, h, count=count, grain=2048)
         self._detection.record(p)
@@ -146,7 +146,7 @@ class SurfaceContacts(System):
         overlaps, colours, members = self.rows.overlaps, self.rows.colours, self._detection.members
         count = self._detection.detection.members, 0
         p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
-        colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, self._clock, h, reach)
+        colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, self._clock, reach)
         p.serial(find_overlap, overlaps, colours.current, table)
 
     def record_overlap(self, p: Program, passes: ContactPasses) -> None:
@@ -185,16 +185,21 @@ class SurfaceContacts(System):
         members, count = self._detection.members, (self._detection.detection.members, 0)
         p.launch(end_paths, members, self._paths, self._particles, self._frames, 1 / h, count=count, grain=2048)
         self._detection.record(p)
-        p.launch(evaluate_fresh, self.rows.fresh, self.rows.rows, *moving, h, count=(table.fresh, 0), grain=256)
+        p.launch(evaluate_fresh, self.rows.fresh, self.rows.rows, *moving, count=(table.fresh, 0), grain=256)
         # what other contacts have pushed may be in each other now, off the paths that were expected
         p.copy(0, (table.deep, 0))
         p.launch(measure_displacement, members, self._paths, self._detection.detection, count=count, grain=2048)
-        p.launch(activate_deep, self.rows.rows, *moving, table, path_state, h, count=(table.rows, 0), grain=1024)
+        p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
+        records = self._particles, self._contact_particles, self._paths, self._frames, self._clock, table, path_state
+        p.launch(find_deep, self.rows.rows, *records, count=(table.rows, 0), grain=1024)
         with p.when((table.deep, 0)):
+            p.copy(1, (self._clock.local, 0))
             for _ in range(LATE_PASSES):
                 self.record_contacts(p, False)
                 if self._colliders is not None:
                     self._colliders.record_contacts(p, False)
+                p.serial(count_pass, self._clock)
+            p.copy(0, (self._clock.local, 0))
 
     def record_velocities(self, p: Program) -> None:
         """Add up the displacements."""
@@ -202,11 +207,10 @@ class SurfaceContacts(System):
         p.launch(add_length, members, self._paths, count=count, grain=4096)
 
     def record_restitution(self, p: Program) -> None:
-        """Change velocities after impacts."""
-        if self._bounces:
-            slow = slow_approach(self._model.gravity, self._settings.substep)
-            records = self._particles, self._contact_particles, self._finder.objects
-            self.rows.colours.record_sweep(p, bounce_block, self.rows.rows, *records, slow)
+        """Change velocities after impacts, and where something lies on each other."""
+        slow = slow_approach(self._model.gravity, self._settings.substep)
+        records = self._particles, self._contact_particles, self._finder.objects
+        self.rows.colours.record_sweep(p, settle_block, self.rows.table, self.rows.rows, *records, slow)
 
     def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step; their places are those of the last substep."""

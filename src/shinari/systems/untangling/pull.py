@@ -9,6 +9,7 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.paths.records import Begins
 from shinari.systems.surface_contact.records import ContactParticles, Places, Rows
+from shinari.systems.surface_contact.rows import FAR
 from shinari.systems.untangling.records import Crossings, SheetEdges, SheetPoints, SheetTriangles, TangleState
 
 
@@ -36,7 +37,7 @@ def released(r, rows, points, contact_particles):
 def release_row(r, rows: Rows, points: SheetPoints, contact_particles: ContactParticles):
     """Let a row neither push nor be certified where its sides are pulled through each other."""
     if rows.gap[r] >= ZERO and released(r, rows, points, contact_particles):
-        rows.active[r], rows.start[r] = False, ZERO
+        rows.active[r], rows.start[r], rows.bound[r] = False, ZERO, FAR
 
 
 @kernel
@@ -44,7 +45,7 @@ def release_fresh(k, fresh: Places, rows: Rows, points: SheetPoints, contact_par
     """The same for a row that was written in the middle of a substep."""
     r = fresh.row[k]
     if released(r, rows, points, contact_particles):
-        rows.active[r], rows.start[r] = False, ZERO
+        rows.active[r], rows.start[r], rows.bound[r] = False, ZERO, FAR
 
 
 @steady

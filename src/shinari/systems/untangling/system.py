@@ -106,6 +106,7 @@ class Untangling(System):
         who = self._contacts.surfaces[0]
         search.record(p, self._particles, self._frames, *self._contacts.surfaces)
         with p.when((search.state.crossings, 0)):
+            p.copy(1, (table.tangled, 0))
             self._regions.record(p)
             contours, moving = self._regions.contours, (self._particles, self._frames)
             p.serial(measure_contours, search.state, search.crossings, contours, search.edges, search.points, *moving)

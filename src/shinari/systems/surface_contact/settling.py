@@ -1,0 +1,60 @@
+"""Velocities after contacts: rows that pushed leave at e times the speed of approach (Mueller et al. 2020, eq. 34).
+
+Slow ones do not leave at all, but what still approaches stops. Sweeps that have not converged leave such speeds, with
+which layers that lie on each other shiver. Pushes only: what leaves is left to do so.
+"""
+
+from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
+from shinari.collision.law import COMPLIANCE, RESTITUTION, combined_surface, friction, separation_speed, tangential
+from shinari.compute import kernel, real
+from shinari.compute.kernels import STEADY
+from shinari.maths.vec3 import ONE, ZERO, dot, reciprocal, scale, sub
+from shinari.model.particles import Particles
+from shinari.systems.surface_contact.records import ContactParticles, Objects, RowCounts, Rows
+from shinari.systems.surface_contact.rows import add_to, sum_of_four
+
+
+@kernel(fastmath=STEADY)
+def settle_block(
+    k,
+    blocks: Blocks,
+    current: CurrentColour,
+    counts: RowCounts,
+    rows: Rows,
+    particles: Particles,
+    contact_particles: ContactParticles,
+    objects: Objects,
+    slow: real,
+):
+    """Change the velocities along the normals of the rows of a block that pushed.
+
+    Slower than `slow` [m/s], the change by gravity in a substep or two, nothing bounces.
+    """
+    begin, end = rows_of_block(k, blocks, current)
+    x, v = particles.x, particles.v
+    for r in range(begin, end):
+        if rows.multiplier[r] <= ZERO:
+            continue
+        i0, i1, i2, i3 = rows.points[r]
+        law = combined_surface(
+            objects.surface[contact_particles.object_index[i0]], objects.surface[contact_particles.object_index[i2]]
+        )
+        target = separation_speed(law[RESTITUTION], rows.approach[r], slow)
+        if target <= ZERO and (law[COMPLIANCE] > ZERO or counts.tangled[0] != 0):
+            # it comes to rest at some depth by itself, or is to be pulled on beside what holds it
+            continue
+        w, n = rows.weights[r], rows.normal[r]
+        m0, m1, m2, m3 = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
+        relative = sum_of_four(w, v[i0], v[i1], v[i2], v[i3])
+        speed = dot(n, relative)
+        mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
+        change = max(target - speed, ZERO)
+        # what keeps them apart rubs like any push
+        push = change if target <= ZERO else ZERO * change
+        rubbing = friction(tangential(relative, n), push, law)
+        kick = scale(sub(scale(n, change), rubbing), reciprocal(mobility))
+        add_to(v, i0, m0, kick)
+        add_to(v, i1, m1, kick)
+        add_to(v, i2, m2, kick)
+        add_to(v, i3, m3, kick)
+        add_to(rows.impulse, r, ONE, kick)
