@@ -252,7 +252,7 @@ def project_particles() -> Kernel:
             if contact_particles.path[i] < contacts.bound[m, 0]:
                 least = min(least, contacts.bound[m, 0])
                 continue
-            visited += 1
+            visited += 2 if colliders.moves[k] else 1
             take_push(supports, contacts, m, i, rate / w)
             pose = poses.after[row + k]
             a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
@@ -287,7 +287,7 @@ def project_particles() -> Kernel:
             record(contacts.impulse, m, sub(correction, silent), rate / w)
             lie_on(supports, i, k, rotate_vector(pose, n), particles.x, law, (poses.before[row + k], pose))
         items.bound[p, 0] = least
-        # one that is pushed by a single convex collider is on its surface; by several, they may drive it into others
+        # what a single convex collider at rest has pushed is on its surface; several may drive it into each other
         items.settled[p] = contact_particles.path[i] if visited <= 1 or not pushed else -ONE
 
     return project_particle
