@@ -15,7 +15,8 @@ DEEP = 0.5
 AT_REST = 0.02
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+# of 1221 a body of 0.02 kg lay 4 to 20 % deep between the ground and bodies of some kilograms, in six of six runs
+@pytest.mark.parametrize("seed", [*range(COUNT), 1221])
 def test_a_random_heap_neither_explodes_nor_sinks(seed):
     heap = heaps.heap(seed)
     sim = sn.Simulation(heap.scene, threads=1, **heap.settings)

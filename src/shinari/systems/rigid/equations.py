@@ -297,7 +297,7 @@ class BodyEquations:
                 with p.when((flags.failed, 0)):
                     self._record_failed(p)
                 with p.when((flags.sweeping, 0)):
-                    self._sweeps.record(p, h, self._settings.depenetration_speed)
+                    self._sweeps.record(p, h, self._terms)
 
     def _record_rest(self, p: Program) -> None:
         """Find the components that stay where the substep began."""

@@ -150,6 +150,7 @@ def choose_solver(
         direct = calm or trial
     elif direct and components.figure[c] != 0:
         direct = trial = again
+    components.uneven[c] = 1 if motion.uneven else 0
     components.rounding[c] = ROUNDING * extent_of(c, components, nodes, frames)
     start, end = components.element[c], components.element[c + 1]
     resting = motion.calm and start < end and elements.order[start] >= first_point

@@ -19,6 +19,10 @@ is over-relaxed: of a normal force that the sweeps of a substep have changed by 
 What takes many substeps to find, the weight of a heap that comes to rest, is found in half of them, and what few sweeps
 find is mended by the first one.
 
+Where masses are very different a light body may carry a hundred times its weight, and its springs would give by a part
+of its thickness. Such a row is so stiff that its load presses it in by no more than gravity moves a body in a substep,
+and what it is deeper leaves by as much in a substep: a load is lifted, not thrown.
+
 Friction is the same spring and damper along the surface. Its spring is carried on from substep to substep by the force
 of the last one, without that of the damper. Points that are apart at the start, or bounce, stay stiff.
 """
@@ -31,9 +35,10 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.symmetric import plus, times
 from shinari.maths.vec3 import cross, dot, scale, sub
-from shinari.systems.rigid.components import Nodes
+from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.elements import POINT_STIFFNESS, Elements, PointWork
+from shinari.systems.rigid.points import Terms
 from shinari.systems.rigid.sweep_groups import JOINTS, WIDTH, Batches
 
 # Sweeps of a substep, forward and backward in turn.
@@ -159,7 +164,20 @@ def clear_row(r, lane, rows):
 
 
 @steady
-def write_row(r, lane, e, p, rows, elements, points, work, h, escape):
+def loaded_stiffness(k, soft, load, fall):
+    """Stiffness of a row [N/m] whose spring gives by the fall of a substep under its load at most.
+
+    Args:
+        k: Stiffness of a contact without compliance [N/m].
+        soft: That of sweeps [N/m].
+        load: Normal force of the last substep [N].
+        fall: Displacement by gravity in a substep [m].
+    """
+    return min(max(soft, load / (fall * LEAVES)), k)
+
+
+@steady
+def write_row(r, lane, e, p, rows, elements, points, work, components, terms):
     """Write the row of a point, all but its mobility."""
     n, last, law = points.normal[p], points.force[p], points.law[p]
     for c in range(6):
@@ -168,7 +186,12 @@ def write_row(r, lane, e, p, rows, elements, points, work, h, escape):
     stiffness, gap, start = work.stiffness[p], work.gap[p], points.gap[p]
     grip, soft = GRIP * stiffness, stiffness * (SOFT_STIFFNESS / POINT_STIFFNESS)
     if start < 0.0 and work.bounce_offset[p] == 0.0 and law[COMPLIANCE] == 0.0:
-        gap += work.target_gap[p] - start - recovery(-LEAVES * start, escape * h)
+        leaves = -LEAVES * start
+        if components.uneven[elements.component[e]] != 0:
+            held = loaded_stiffness(stiffness, soft, dot(n, last), terms.fall[0])
+            if held > soft:
+                leaves, soft = min(leaves, terms.fall[0]), held
+        gap += work.target_gap[p] - start - recovery(leaves, terms.escape[0] * terms.h[0])
         grip = stiffness = soft
     stiffness = regularised_stiffness(stiffness, law[COMPLIANCE])
     rows.gap[r, lane], rows.softness[r, lane] = gap, 1.0 / stiffness if stiffness > 0.0 else 0.0
@@ -198,9 +221,9 @@ def write_batch(
     points: Points,
     work: PointWork,
     nodes: Nodes,
+    components: Components,
+    terms: Terms,
     first_point: np.int64,
-    h: np.float64,
-    escape: np.float64,
 ):
     """Write the rows of a batch of contact points.
 
@@ -213,9 +236,9 @@ def write_batch(
         points: The points.
         work: Their gaps and slips at the prediction.
         nodes: The nodes.
+        components: The components.
+        terms: What all points share.
         first_point: Element of the first point.
-        h: Substep [s].
-        escape: Depenetration speed [m/s].
     """
     batches.rolls[b] = 0
     if batches.kind[b] == JOINTS:
@@ -227,7 +250,7 @@ def write_batch(
         count = batches.count[b, lane] if lane < batches.groups[b] else 0
         for r in range(first, first + count):
             e = elements.order[batches.first[b, lane] + r - first]
-            write_row(r, lane, e, e - first_point, rows, elements, points, work, h, escape)
+            write_row(r, lane, e, e - first_point, rows, elements, points, work, components, terms)
             if len(spins) > 0:
                 batches.rolls[b] |= write_spin(r, lane, e - first_point, spins, points, work)
         for r in range(first + count, last):
@@ -236,7 +259,7 @@ def write_batch(
                 spins.moments[r, 0, lane], spins.moments[r, 1, lane] = 0.0, 0.0
                 set_lane3(spins.rotation, r, lane, (0.0, 0.0, 0.0))
                 set_lane3(spins.moment, r, lane, (0.0, 0.0, 0.0))
-    found, m = scratch((5, WIDTH), h), batches.mobility
+    found, m = scratch((5, WIDTH), terms.h[0]), batches.mobility
     for r in range(first, last):
         for lane in range(WIDTH):
             ra, rb = lane_arms(rows.arms, r, lane)

@@ -26,6 +26,7 @@ from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.limits import store_sides
 from shinari.systems.rigid.joints.table import GEAR, KIND
 from shinari.systems.rigid.joints.values import JointData, JointValues
+from shinari.systems.rigid.points import Terms
 from shinari.systems.rigid.progress import ROOM, Counts
 from shinari.systems.rigid.sweep_groups import JOINTS, ONE_BY_ONE, Batches, SweepOrder, Tasks
 from shinari.systems.rigid.sweep_joints import evaluate_swept, sweep_jacobian_row, sweep_joint, write_swept_displacement
@@ -388,8 +389,8 @@ class Sweeps:
         # whether a joint is swept: one that belongs to no tree
         self._loose = bool((~self.trees.members.chosen & (joints.table.codes[:, KIND] != GEAR)).any())
 
-    def record(self, p: Program, h: float, escape: float) -> None:
-        """Record the solution; `h` is the substep [s], `escape` the depenetration speed [m/s]."""
+    def record(self, p: Program, h: float, terms: Terms) -> None:
+        """Record the solution; `h` is the substep [s]."""
         components, nodes, counts = self._graph.components, self._graph.nodes, self._counts
         elements, jacobian_rows, batches, rows = self._elements, self._jacobian_rows, self._order.batches, self._rows
         frames, solver_frames, joints, bodies = self._frames, self._solver_frames, self._joints, self.trees.bodies
@@ -400,8 +401,8 @@ class Sweeps:
         p.require(rows, (counts.rows, 0), spare=ROOM)
         if self._rolling:
             p.require(self._spins, (counts.rows, 0))
-        records = batches, rows, self._spins, elements, self._points, self._work, nodes
-        p.launch(write_batch, *records, first_point, h, escape, count=each, grain=GRAIN)
+        records = batches, rows, self._spins, elements, self._points, self._work, nodes, components, terms
+        p.launch(write_batch, *records, first_point, count=each, grain=GRAIN)
         records = batches, rows, elements, jacobian_rows, frames, solver_frames, bodies, nodes, joints
         for first, others, alone in self._order.colours(backward=False):
             p.launch(start_task, self._order.tasks, *records, colours=first, grain=ALONE if alone else 1)
