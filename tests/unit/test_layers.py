@@ -44,7 +44,7 @@ def test_forces_go_down_through_the_layers(precision: str) -> None:
     assert np.mean(told["ground"]) == pytest.approx(-weight - 3.0 * sheet, rel=0.02)
     for each in sheets:
         # of what goes through a sheet, above and below it
-        assert np.mean(told[each.name]) == pytest.approx(sheet, abs=0.01 * weight)
+        assert np.mean(told[each.name]) == pytest.approx(sheet, abs=0.02 * weight)
 
 
 def test_a_resumed_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
