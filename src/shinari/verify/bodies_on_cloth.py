@@ -82,6 +82,56 @@ def pressed(precision: str) -> Iterator[Measurement]:
             )  # fmt: skip
 
 
+@check("a body on several sheets on the ground", "equilibrium of a body on layers of sheets far lighter than itself")
+def layered(precision: str) -> Iterator[Measurement]:
+    """A box on two to four sheets of 1 kg/m^2, 3 mm thick, each of which is beside the one below by some way."""
+    for layers, aside, degrees, density, substeps in (
+        (2, 0.0, 0.0, 1000.0, 5), (2, 0.006, 0.0, 8000.0, 10), (2, 0.004, 0.0, 20e3, 10),
+        (3, 0.006, 0.0, 8000.0, 20), (4, 0.004, 0.0, 8000.0, 10), (2, 0.006, 20.0, 8000.0, 20),
+    ):  # fmt: skip
+        angle = np.radians(degrees)
+        scene = Scene(gravity=(_G * np.sin(angle), -_G * np.cos(angle), 0.0))
+        ground, _ = _ground(scene, "plane")
+        mesh = grid(shape=(_CELLS + 1, _CELLS + 1), size=(_SIZE, _SIZE))
+        material = ClothMaterial(density=1.0, thickness=_THICKNESS, friction=0.5)
+        sheets = [
+            scene.add_cloth(mesh, material=material, self_collision="triangles",
+                            position=(aside * k, _THICKNESS * (k + 0.5), 0.7 * aside * k))
+            for k in range(layers)
+        ]  # fmt: skip
+        place = 0.01, layers * _THICKNESS + 0.5 * _BOX[1], 0.013
+        body = scene.add_rigid_body(Box(_BOX), density=density, position=place, friction=0.5)
+        sim = small(scene, precision, substeps=substeps)
+        force, fastest = 0.0, 0.0
+        for step in range(_STEPS):
+            sim.step()
+            if step >= _STEPS - _WINDOW:
+                force -= float(sim.forces(ground)[1]) / _WINDOW
+                fastest = max(fastest, *(float(np.linalg.norm(sim.velocities(k), axis=1).max()) for k in sheets))
+        case = (
+            f"{layers} layers, {1e3 * aside:g} mm aside, {degrees:g} degrees, {density:g} kg/m^3, {substeps} substeps"
+        )
+        moved = sim.pose(body)[0] - place
+        weight = _G * np.cos(angle) * (density * _VOLUME + layers * _SIZE**2)
+        yield at_most(
+            f"box higher or lower than on the sheets, in thicknesses, {case}", 0.0, abs(moved[1]) / _THICKNESS,
+            absolute=0.02 * layers, theory="the overlap that passes over contacts tolerate, in each layer",
+        )  # fmt: skip
+        yield at_most(
+            f"box moved along the ground [mm], {case}", 0.0, 1e3 * float(np.hypot(moved[0], moved[2])), absolute=3.0,
+            theory="tan of the angle is below the friction of 0.5; a layer creeps by 1 mm/s at most",
+        )  # fmt: skip
+        yield at_most(
+            f"fastest particle of the sheets [m/s], {case}", 0.0, fastest,
+            absolute=0.05 if layers == 2 else 0.5,
+            theory="it rests, but for what rows between the layers leave of a gap in a substep",
+        )  # fmt: skip
+        yield equal(
+            f"force on the ground over the weight, {case}", 1.0, force / weight, absolute=0.01,
+            theory="equilibrium, 1 %",
+        )  # fmt: skip
+
+
 @check("a body on ropes on the ground", "equilibrium of a body 1,000 times as heavy as a particle beneath it")
 def on_ropes(precision: str) -> Iterator[Measurement]:
     """A box of steel lies across three ropes of 1 cm."""

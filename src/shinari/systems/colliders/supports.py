@@ -25,12 +25,14 @@ from shinari.systems.colliders.records import Contacts, Items
 
 # A particle lies on the plane up to this part of the distance that it keeps.
 TOUCHES = np.float32(1e-3)
+# Number of a collider that stands for a layer of particles which lies on one.
+LAYER = -1
 
 
 class Supports(Record, ragged=True):
     """Planes that particles lie on in this substep, N rows; none where no body can press on them."""
 
-    solid = Field(np.int64, doc="the collider, counted from 1; 0: none")
+    solid = Field(np.int64, doc="the collider, counted from 1; 0: none; -1: a layer that lies on one")
     normal = Field(real, 3, doc="its normal in world axes")
     offset = Field(real, unit="m", doc="product of the normal and a point of the plane, relative to the origin")
     rise = Field(real, unit="m", doc="how far the collider moves along the normal in the substep")

@@ -99,8 +99,8 @@ def find_pressing(_, counts: Counts, contacts: Contacts, items: Items, contact_p
         e, b = contacts.item[m], body_shapes.frame[contacts.body_shape[m]]
         t, i = items.object[e], items.points[e]
         if contacts.multiplier[m] > 0.0 and carriers.carries[t] and found.search[b] != plan.search[0]:
-            lies = contact_particles.solid[i[0]] != 0 and contact_particles.solid[i[1]] != 0
-            lies = lies and contact_particles.solid[i[2]] != 0
+            lies = contact_particles.solid[i[0]] != 0 or contact_particles.solid[i[1]] != 0
+            lies = lies or contact_particles.solid[i[2]] != 0
             w = frames.inverse_mass[b]
             if w > 0.0 and not lies and dot(contacts.normal[m], plan.up[0]) < -STEEP:
                 found.search[b] = plan.search[0]

@@ -28,6 +28,7 @@ from shinari.model.system_model import BoundSystems
 from shinari.scene.body import Body
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.objects import ParticleObject
+from shinari.systems.coupling.attachments import Attachments
 from shinari.systems.surface_contact.heavy_loads import CARRIED, MOST_SWEEPS, STRAIN, sheet_sweeps
 
 # Displacement beneath a body, in edges, that is told; least number of particles that carry one.
@@ -68,8 +69,11 @@ class BodyCarrier:
 
 
 def body_carriers(bound: BoundSystems) -> list[BodyCarrier]:
-    """The cloths and ropes of a scene that bodies may lie on."""
-    scene, model, found = bound.scene, bound.model, []
+    """The cloths and ropes of a scene that are held, and that bodies may lie on.
+
+    One that lies free is carried by something else, and sweeps over it would press it in there.
+    """
+    scene, model, found, held = bound.scene, bound.model, [], _held(bound)
     fall = float(np.linalg.norm(model.gravity)) * bound.settings.substep**2
     for number, obj in enumerate(scene.particle_objects):
         members = np.flatnonzero(model.owners == number)
@@ -77,7 +81,7 @@ def body_carriers(bound: BoundSystems) -> list[BodyCarrier]:
         masses = 1.0 / inverse[inverse > 0.0]
         bodies = [k for k, body in enumerate(scene.bodies)
                   if body.pieces and body.mass > 0.0 and _names(obj.name, body.name) not in scene.ignored]  # fmt: skip
-        if obj.kind in ("cloth", "rope") and len(masses) and bodies:
+        if obj.kind in ("cloth", "rope") and len(masses) and bodies and held[members].any():
             edge, light = _edge_length(obj), float(np.median(masses))
             one_sweep = 2.0 * bound.settings.substep**2 / (light * bound.settings.iterations)
             found.append(
@@ -101,7 +105,7 @@ def bodies_above(places: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def warn_of_heavy_bodies(bound: BoundSystems, found: list[BodyCarrier], above: list[np.ndarray]) -> None:
-    """Warn of the heaviest load that a held cloth or rope beneath it will not carry; `above`: masses [kg] of bodies.
+    """Warn of the heaviest load that a cloth or rope beneath it will not carry; `above`: masses [kg] of bodies.
 
     Warns:
         ContactWarning: There is one; the message names it, and says how many substeps are enough.
@@ -110,7 +114,7 @@ def warn_of_heavy_bodies(bound: BoundSystems, found: list[BodyCarrier], above: l
     for each, masses in zip(found, above, strict=True):
         strain = each.strain * masses.sum() / each.mass / (MOST_SWEEPS * CARRIED)
         missing = max(strain, each.dents[masses > 0.0].max(initial=0.0) / DENT)
-        if missing > worst and (bound.model.inverse_masses[each.members] == 0.0).any():
+        if missing > worst:
             worst, heaviest, load = missing, each, masses.sum() / each.mass
     if heaviest is not None:
         enough = math.ceil(bound.settings.substeps * math.sqrt(worst))
@@ -120,6 +124,16 @@ def warn_of_heavy_bodies(bound: BoundSystems, found: list[BodyCarrier], above: l
             f"take {enough} substeps, or a heavier or coarser {name!r}",
             ContactWarning,
         )
+
+
+def _held(bound: BoundSystems) -> np.ndarray:
+    """Which particles are pinned, or attached to a place or a body, (N,) bool."""
+    held, attachments = bound.model.inverse_masses == 0.0, bound.find(Attachments)
+    if attachments is not None:
+        held[attachments.held[:, 0]] = True
+    if "attachment" in bound.model.blocks:
+        held[bound.model.blocks["attachment"].indices.ravel()] = True
+    return held
 
 
 def _names(one: str, other: str) -> tuple[str, str]:

@@ -24,10 +24,12 @@ from shinari.model.particles import Origins, Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System
+from shinari.model.system_model import BoundSystems
 from shinari.scene.contents import Contents
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.colliders.elements import elements_of
 from shinari.systems.colliders.supports import Supports
+from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.coupling.body_paths import BodyPaths
 from shinari.systems.coupling.bounce import bounce_items, note_motion, note_velocity
 from shinari.systems.coupling.detection import (
@@ -49,6 +51,7 @@ from shinari.systems.coupling.detection import (
     set_shape_margin,
     sum_squares,
 )
+from shinari.systems.coupling.layers import LayerSupports
 from shinari.systems.coupling.model import CONTACTS, PLACES, PUSHES, RESPONSES
 from shinari.systems.coupling.records import (
     BodySweeps,
@@ -84,6 +87,7 @@ from shinari.systems.coupling.sweeps import (
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.rigid.body_shapes import BodyShapes, body_shapes_of
 from shinari.systems.rigid.frames import Frames
+from shinari.systems.surface_contact.system import SurfaceContacts
 
 # A margin, in displacements that a particle or a body would have in a step.
 AHEAD = 2.0
@@ -223,12 +227,19 @@ class BodyParticles(System):
         self._slow = slow_approach(model.gravity, settings.substep) * settings.substep
         self._small = SETTLED * max(self._weight * settings.substep**2, TINY)
         self._first_body = len(model.colliders)
+        self._layers: LayerSupports | None = None
         held = np.zeros((0, 2), np.int64) if held is None else held
         each = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
         self.lists = [ContactList(each, model.owners, held, body_shapes, True)]
         elements, _ = elements_of(scene, model)
         if len(elements):
             self.lists.append(ContactList(elements, model.owners, held, body_shapes, False))
+
+    def connect(self, bound: BoundSystems) -> None:
+        """Take the contacts of surfaces, whose layers may lie on a collider."""
+        surfaces, colliders = bound.find(SurfaceContacts), bound.find(ColliderContacts)
+        if surfaces is not None and colliders is not None and len(colliders.supports):
+            self._layers = LayerSupports(surfaces, colliders.supports, self.contact_particles)
 
     @property
     def body_shapes(self) -> BodyShapes:
@@ -282,6 +293,9 @@ class BodyParticles(System):
         else:
             p.launch(add_response, frames, body_sweeps, count=len(frames))
         self.record_lists(p, first)
+        if self._layers is not None:
+            points, elements = self.lists[0], self.lists[-1]
+            self._layers.record_find(p, points.counts, elements.counts, self.particles, first)
         p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h, self._slow)
         if first:
             for each in self.lists:
@@ -306,6 +320,8 @@ class BodyParticles(System):
         if first:
             p.launch(withdraw_response, frames, body_sweeps, count=len(frames))
         p.launch(note_pose, frames, body_sweeps, count=len(frames))
+        if self._layers is not None:
+            self._layers.record_pass_on(p, self.particles, h)
 
     def record_settle(self, p: Program) -> None:
         """Record what joints and contacts of bodies did in the substep."""
