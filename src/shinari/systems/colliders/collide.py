@@ -239,10 +239,10 @@ def project_particles() -> Kernel:
             return
         if clock.local[0] != 0 and not was_moved(clock, contact_particles.moved_in, i):
             return
-        if not first and contact_particles.path[i] == items.settled[p] and not has_new_push(supports, i):
+        if not first and contact_particles.path[i] == contact_particles.settled[i] and not has_new_push(supports, i):
             return
         w, row = particles.x[i, 3], np.int64(particles.origin_index[i]) * len(colliders)
-        least, visited, pushed = FAR + ZERO * h, 0, False
+        least, pushed, moved = FAR + ZERO * h, False, False
         for m in range(items.first[p], items.end[p]):
             k = np.int64(contacts.solid[m])
             if is_mesh(colliders.kind[k]):
@@ -252,7 +252,7 @@ def project_particles() -> Kernel:
             if contact_particles.path[i] < contacts.bound[m, 0]:
                 least = min(least, contacts.bound[m, 0])
                 continue
-            visited += 2 if colliders.moves[k] else 1
+            moved = moved or colliders.moves[k]
             take_push(supports, contacts, m, i, rate / w)
             pose = poses.after[row + k]
             a = to_local(poses.before[row + k], previous_position(particles.x, particles.predicted, particles.v, h, i))
@@ -287,8 +287,9 @@ def project_particles() -> Kernel:
             record(contacts.impulse, m, sub(correction, silent), rate / w)
             lie_on(supports, i, k, rotate_vector(pose, n), particles.x, law, (poses.before[row + k], pose))
         items.bound[p, 0] = least
-        # what a single convex collider at rest has pushed is on its surface; several may drive it into each other
-        items.settled[p] = contact_particles.path[i] if visited <= 1 or not pushed else -ONE
+        # one convex collider at rest leaves it on its surface; of several, one may push it into another
+        alone = len(colliders) == 1 and not moved
+        contact_particles.settled[i] = contact_particles.path[i] if alone or not pushed else -ONE
 
     return project_particle
 

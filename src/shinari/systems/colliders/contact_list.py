@@ -153,7 +153,7 @@ def fill_lists(
         items.points[row] = elements.points[i]
     else:
         items.points[row] = i, i, i
-    items.first[row], items.end[row], items.bound[row], items.settled[row] = m, end, (-ONE, -ONE, -ONE), -ONE
+    items.first[row], items.end[row], items.bound[row] = m, end, (-ONE, -ONE, -ONE)
     for w in range(words):
         rest, k = marks.word[i * words + w], w * WORD
         while rest != NO_BIT:

@@ -12,7 +12,7 @@ from shinari.compute import convert, function, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local
-from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Clock, Origins, Particles
 from shinari.shapes.box import CONTAINER, box_distance
 from shinari.shapes.plane import PLANE
@@ -167,7 +167,8 @@ def mark_particle(
         stride,
     )
     contact_particles.detected_position[i] = contact_particles.last_position[i] = now
-    contact_particles.path[i] = ZERO * radius
+    stays = count == 1 and not colliders.moves[0] and contact_particles.settled[i] == contact_particles.path[i]
+    contact_particles.path[i], contact_particles.settled[i] = ZERO * radius, ZERO * radius if stays else -ONE
     free = particles.x[i, 3] > ZERO
     for w in range(words):
         bits = NO_BIT

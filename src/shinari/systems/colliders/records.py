@@ -51,6 +51,7 @@ class ContactParticles(Record, ragged=True):
     )
     last_position = Field(real, 3, unit="m", doc="position up to which its path is known")
     path = Field(real, unit="m", doc="length of its path since the last detection")
+    settled = Field(real, unit="m", doc="length of its path up to which colliders change nothing; or -1")
     moved_in = Field(np.int64, doc="pass over the contacts that last moved it noticeably")
     displacement = Field(real, unit="m", doc="in this substep; only that of elements is kept up to date")
 
@@ -85,9 +86,6 @@ class Items(Record):
     first = Field(np.int64, doc="its first contact")
     end = Field(np.int64, doc="end of its contacts")
     bound = Field(real, 3, unit="m", doc="least bounds of its contacts with other colliders than meshes")
-    settled = Field(
-        real, unit="m", doc="of a particle: length of its path up to which a visit changes nothing; -1: none"
-    )
 
 
 class Contacts(Record):
