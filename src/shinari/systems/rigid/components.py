@@ -71,7 +71,7 @@ class Components(Record):
     ordered = Field(np.int64, doc="whether it can be solved directly: it has an order and blocks")
     moving = Field(np.int64, doc="whether an order was sought only up to the cost of a simple component")
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
-    uneven = Field(np.int64, doc="whether its masses are very different")
+    uneven = Field(np.int64, doc="whether its masses are very different, and it has no joints")
     figure = Field(np.int64, doc="whether it has contact points and its joints are trees")
     softness = Field(np.float64, doc="part of the stiffness of its points: UNLOADED as it begins to rest, else 1")
     trial = Field(np.int64, doc="whether it is solved directly as a trial")

@@ -150,10 +150,12 @@ def choose_solver(
         direct = calm or trial
     elif direct and components.figure[c] != 0:
         direct = trial = again
-    components.uneven[c] = 1 if motion.uneven else 0
     components.rounding[c] = ROUNDING * extent_of(c, components, nodes, frames)
     start, end = components.element[c], components.element[c + 1]
-    resting = motion.calm and start < end and elements.order[start] >= first_point
+    unjointed = start < end and elements.order[start] >= first_point
+    # forces between limbs are those of jams as well, no loads
+    components.uneven[c] = 1 if motion.uneven and unjointed else 0
+    resting = motion.calm and unjointed
     components.resting[c], components.stays[c] = 1 if resting else 0, 1 if resting and not motion.uneven else 0
     components.direct[c], components.calm[c], components.softness[c] = 1 if direct else 0, 1 if calm else 0, 1.0
     # a heap that rests from the start has many states to find, over several substeps
