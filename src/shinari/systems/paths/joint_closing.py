@@ -40,6 +40,7 @@ from shinari.systems.rigid.sweep_trees import (
     clear_matrix,
     eliminate,
     push,
+    put_inertia,
     read,
     start_states,
     transposed_times,
@@ -154,13 +155,9 @@ def choose_tree(t, chosen: ClosingTrees, trees: Trees, bodies: TreeBodies, zones
 @steady
 def begin_body(r, f, s, bodies, frames):
     """Start a body with its mass and inertia where it is, times s."""
-    m, i = s / frames.inverse_mass[f], inertia_of(frames, f, frames.q[f])
-    bodies.matrix[r, 0] = m, 0.0, 0.0, 0.0, 0.0, 0.0
-    bodies.matrix[r, 1] = 0.0, m, 0.0, 0.0, 0.0, 0.0
-    bodies.matrix[r, 2] = 0.0, 0.0, m, 0.0, 0.0, 0.0
-    bodies.matrix[r, 3] = 0.0, 0.0, 0.0, s * i[0], s * i[5], s * i[4]
-    bodies.matrix[r, 4] = 0.0, 0.0, 0.0, s * i[5], s * i[1], s * i[3]
-    bodies.matrix[r, 5] = 0.0, 0.0, 0.0, s * i[4], s * i[3], s * i[2]
+    i = inertia_of(frames, f, frames.q[f])
+    i = s * i[0], s * i[1], s * i[2], s * i[3], s * i[4], s * i[5]
+    put_inertia(bodies.matrix, r, s / frames.inverse_mass[f], i)
 
 
 @steady

@@ -207,15 +207,21 @@ def start_tree(
 
 
 @steady
+def put_inertia(a, r, mass, i):
+    """The matrix of a mass and a moment of inertia, xx, yy, zz, yz, zx, xy."""
+    a[r, 0] = mass, 0.0, 0.0, 0.0, 0.0, 0.0
+    a[r, 1] = 0.0, mass, 0.0, 0.0, 0.0, 0.0
+    a[r, 2] = 0.0, 0.0, mass, 0.0, 0.0, 0.0
+    a[r, 3] = 0.0, 0.0, 0.0, i[0], i[5], i[4]
+    a[r, 4] = 0.0, 0.0, 0.0, i[5], i[1], i[3]
+    a[r, 5] = 0.0, 0.0, 0.0, i[4], i[3], i[2]
+
+
+@steady
 def begin_body(r, m, away, bodies):
     """Start a body with its mass and inertia over h^2, from its mobility, and its displacement from the free motion."""
     i, mass = inverse(m), 1.0 / m[6]
-    bodies.matrix[r, 0] = mass, 0.0, 0.0, 0.0, 0.0, 0.0
-    bodies.matrix[r, 1] = 0.0, mass, 0.0, 0.0, 0.0, 0.0
-    bodies.matrix[r, 2] = 0.0, 0.0, mass, 0.0, 0.0, 0.0
-    bodies.matrix[r, 3] = 0.0, 0.0, 0.0, i[0], i[5], i[4]
-    bodies.matrix[r, 4] = 0.0, 0.0, 0.0, i[5], i[1], i[3]
-    bodies.matrix[r, 5] = 0.0, 0.0, 0.0, i[4], i[3], i[2]
+    put_inertia(bodies.matrix, r, mass, i)
     turn = times(i, (away[3], away[4], away[5]))
     bodies.rest[r] = -mass * away[0], -mass * away[1], -mass * away[2], -turn[0], -turn[1], -turn[2]
 

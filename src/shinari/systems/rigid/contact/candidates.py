@@ -133,6 +133,16 @@ def swept_boxes_overlap(one, other, start_boxes, path, other_path):
     return not separated and begin <= end
 
 
+@steady
+def overlaps_on_path(k, other, f, e, start_boxes, margins):
+    """Whether two boxes, of which the places overlap, are a pair that is sought, and meet along their paths."""
+    if not (margins.sought[f] or margins.sought[e]):
+        return False
+    if not (margins.swept[f] or margins.swept[e]):
+        return True
+    return swept_boxes_overlap(k, other, start_boxes, margins.path[f], margins.path[e])
+
+
 @kernel(fastmath=STEADY)
 def set_half_space(e, half_spaces: HalfSpaces, collision_shapes: CollisionShapeArrays, frames: Frames, poses: Poses):
     """Write normal and offset of a half space in the world."""
@@ -279,10 +289,7 @@ def find_box_overlaps(
             there = places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p]
             if to > g and boxes_overlap(box, there):
                 e = collision_shapes.frame[to]
-                met = (margins.sought[f] or margins.sought[e]) and swept_boxes_overlap(
-                    k, other, start_boxes, path, margins.path[e]
-                )
-                if met and may_collide(f, e, frames, ignored):
+                if overlaps_on_path(k, other, f, e, start_boxes, margins) and may_collide(f, e, frames, ignored):
                     if n < room:
                         found.collision_shape[at + n] = to
                     n += 1
@@ -316,16 +323,6 @@ def meet_leaf(leaf, places, leaves, nodes, start_boxes, near, rows):
             rows[0, met], rows[1, met] = row, start_boxes.collision_shape[row]
             met += np.int64(boxes_overlap(box, there))
     return met
-
-
-@steady
-def overlaps_on_path(k, other, f, e, start_boxes, margins):
-    """Whether two boxes, of which the places overlap, are a pair that is sought, and meet along their paths."""
-    if not (margins.sought[f] or margins.sought[e]):
-        return False
-    if not (margins.swept[f] or margins.swept[e]):
-        return True
-    return swept_boxes_overlap(k, other, start_boxes, margins.path[f], margins.path[e])
 
 
 @kernel(fastmath=STEADY)

@@ -143,6 +143,12 @@ def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: 
     margins.position[f], margins.rotation[f], margins.velocity[f], margins.angular_velocity[f] = x, q, v, w
 
 
+@steady
+def forget_path(margins, f):
+    """A frame is not swept any more: its path was that of a substep before."""
+    margins.path[f], margins.spin[f], margins.swept[f] = (0.0, 0.0, 0.0), 0.0, False
+
+
 @kernel
 def decide(_, detection: Detection, margins: FrameMargins):
     """Decide whether pairs are found in this substep, and whether their candidates are searched for that.
@@ -167,10 +173,9 @@ def decide(_, detection: Detection, margins: FrameMargins):
         # a dense scene stays so for the rest of the step
         detection.bound[0] = detection.bound[0] if detection.searched[0] != 0 else 0.0
     elif detection.renew[0] == 0 and detection.any_swept[0] != 0:
-        # the paths are those of the last substep
         detection.any_swept[0] = detection.unmoved[0] = 0
         for f in range(len(margins)):
-            margins.path[f], margins.spin[f], margins.swept[f] = (0.0, 0.0, 0.0), 0.0, False
+            forget_path(margins, f)
 
 
 @kernel(fastmath=STEADY)
@@ -189,8 +194,7 @@ def set_margin(f, frames: Frames, margins: FrameMargins, detection: Detection, w
     margins.left_path[f] = margins.left_path_now[f] = False
     margins.sought[f] = detection.partial[0] == 0 or margins.away[f]
     if not margins.sought[f]:
-        # its path was that of a substep before
-        margins.path[f], margins.spin[f], margins.swept[f] = (0.0, 0.0, 0.0), 0.0, False
+        forget_path(margins, f)
         return
     margins.start_position[f], margins.start_rotation[f] = frames.x0[f], frames.q0[f]
     size, radius = margins.size[f], margins.radius[f]
