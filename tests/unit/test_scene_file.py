@@ -263,7 +263,7 @@ def test_a_file_says_all_about_contact_that_the_python_interface_does(tmp_path: 
         None,
         "segments",
     ]
-    assert scene.ignored == {("flag", "line"), ("ball", "dust")}
+    assert scene.ignored == {frozenset(("flag", "line")), frozenset(("ball", "dust"))}
 
 
 @pytest.mark.filterwarnings("ignore::shinari.errors.ContactWarning")  # the scene is written, not simulated

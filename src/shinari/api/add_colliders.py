@@ -84,8 +84,7 @@ def ignore_contact(scene: Contents, first: Touching | str, second: Touching | st
             f"ignore_contact: second: {pair[0].name!r} and {pair[1].name!r} are colliders or kinematic bodies, "
             f"which never push each other"
         )
-    low, high = sorted(handle.name for handle in pair)
-    scene.ignored.add((low, high))
+    scene.ignored.add(frozenset(handle.name for handle in pair))
     scene.revision += 1
 
 

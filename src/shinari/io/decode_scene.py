@@ -41,7 +41,7 @@ _INDEXED: dict[str, tuple[Any, str]] = {
 def scene_node(scene: Scene, codec: Codec) -> dict[str, Any]:
     """The node of a scene; its functions are kept by name only."""
     node = {name: codec.encode(getattr(scene, _ATTRIBUTES.get(name, name))) for name in (*_WORLD, *_LISTS)}
-    node["ignored"] = codec.encode([list(pair) for pair in sorted(scene.ignored)])
+    node["ignored"] = codec.encode(sorted(sorted(pair) for pair in scene.ignored))
     node["pinned"] = codec.encode(np.array(sorted(scene.pinned), np.int64))
     node["clamped"] = codec.encode(np.array(sorted(scene.clamped), np.int64))
     node["handles"] = codec.encode({name: _place(handle) for name, handle in scene.handles.items()})

@@ -43,7 +43,8 @@ class Contents:
         self.sinks: list[Sink] = []
         self.pinned: set[int] = set()
         self.clamped: set[int] = set()
-        self.ignored: set[tuple[str, str]] = set()
+        # names of the two that pass through each other: {one, other} in ignored
+        self.ignored: set[frozenset[str]] = set()
         self.handles: dict[str, AnyHandle] = {}
         self._positions: np.ndarray | None = None
         self._numbers: dict[str, int] = {}

@@ -36,7 +36,7 @@ def warn_of_starts_inside(scene: Contents, pinned: np.ndarray) -> None:
         solids = [("collider", collider) for collider in scene.colliders]
         solids += [("body", piece) for piece in pieces if obj.kind in ("fluid", "grains")]
         for what, solid in solids:
-            if (min(obj.name, solid.name), max(obj.name, solid.name)) not in scene.ignored:
+            if {obj.name, solid.name} not in scene.ignored:
                 found += _inside(obj, what, solid, free)
         start = end
     warn_of_several(found, ContactWarning, "they are pushed out at the depenetration speed")

@@ -89,7 +89,7 @@ class ColliderContacts(System):
         )
         self.fields = mesh_fields(fields, precision)
         names = [obj.name for obj in scene.particle_objects]
-        passes = [(min(n, c.name), max(n, c.name)) in scene.ignored for n in names for c in colliders]
+        passes = [{n, c.name} in scene.ignored for n in names for c in colliders]
         self._ignored = Ignored(passes=np.array(passes, bool))
         self._movers = np.flatnonzero(moves)
         self.pose_table = Poses.zeros(len(model.origins) * len(colliders), precision)

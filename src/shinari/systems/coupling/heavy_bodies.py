@@ -80,7 +80,7 @@ def body_carriers(bound: BoundSystems) -> list[BodyCarrier]:
         inverse = model.inverse_masses[members].astype(np.float64)
         masses = 1.0 / inverse[inverse > 0.0]
         bodies = [k for k, body in enumerate(scene.bodies)
-                  if body.pieces and body.mass > 0.0 and _names(obj.name, body.name) not in scene.ignored]  # fmt: skip
+                  if body.pieces and body.mass > 0.0 and {obj.name, body.name} not in scene.ignored]  # fmt: skip
         if obj.kind in ("cloth", "rope") and len(masses) and bodies and held[members].any():
             edge, light = _edge_length(obj), float(np.median(masses))
             one_sweep = 2.0 * bound.settings.substep**2 / (light * bound.settings.iterations)
@@ -134,10 +134,6 @@ def _held(bound: BoundSystems) -> np.ndarray:
     if "attachment" in bound.model.blocks:
         held[bound.model.blocks["attachment"].indices.ravel()] = True
     return held
-
-
-def _names(one: str, other: str) -> tuple[str, str]:
-    return min(one, other), max(one, other)
 
 
 def _strain_sweeps(obj: ParticleObject, count: int, fall: float) -> float:

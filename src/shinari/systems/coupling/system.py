@@ -219,7 +219,7 @@ class BodyParticles(System):
         self._sums = Sums.zeros(-(-count // CHUNK), np.float64)
         names = [body.name for body in scene.bodies]
         owners = [names[b] for b in body_shapes.frames]
-        passes = [(min(g.name, n), max(g.name, n)) in scene.ignored for g in scene.particle_objects for n in owners]
+        passes = [{g.name, n} in scene.ignored for g in scene.particle_objects for n in owners]
         self._passes = Passes(np.float64, passes=np.array(passes, bool))
         self._boxes, self._candidates = Boxes.zeros(len(scene.particle_objects), np.float64), Candidates.zeros(0)
         self._gravity = Gravity(np.float64, acceleration=np.array(model.gravity, np.float64).reshape(1, 3))

@@ -233,7 +233,7 @@ def bind_points(
 
 def _ignored(scene: Contents, fluids: list[str], others: list[str]) -> np.ndarray:
     """Which of the others each fluid passes through, (F, others)."""
-    pairs = [[(min(a, b), max(a, b)) in scene.ignored for b in others] for a in fluids]
+    pairs = [[{a, b} in scene.ignored for b in others] for a in fluids]
     return np.array(pairs, bool).reshape(len(fluids), len(others))
 
 

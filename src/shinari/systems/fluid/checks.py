@@ -80,7 +80,7 @@ def _check_sheets(scene: Contents, fluids: list[ParticleObject]) -> None:
     for sheet in (obj for obj in scene.particle_objects if obj.faces is not None):
         label = f"{sheet.kind} {sheet.name!r}"
         for fluid in fluids:
-            if (min(sheet.name, fluid.name), max(sheet.name, fluid.name)) in scene.ignored:
+            if {sheet.name, fluid.name} in scene.ignored:
                 continue
             hint = f"fluid {fluid.name!r} goes through it"
             if sheet.self_collision == "particles":
@@ -123,7 +123,7 @@ def _warn_of_overlaps(scene: Contents, fluids: list[ParticleObject], real: type)
     for key in np.unique(keys):
         a, b = divmod(int(key), len(fluids))
         one, other = fluids[a].name, fluids[b].name
-        if (min(one, other), max(one, other)) in scene.ignored and a != b:
+        if {one, other} in scene.ignored and a != b:
             continue
         pairs = np.stack([first[keys == key], second[keys == key]], axis=1)
         gaps = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)

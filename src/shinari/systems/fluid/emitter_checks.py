@@ -25,7 +25,7 @@ def check_emitters(scene: Contents) -> None:
         _check_free(scene, obj.name, range(start, stop))
         nozzle = obj.positions[: len(obj.emitter.places)]
         for name, shape, position, matrix in _solids(scene):
-            if (min(obj.name, name), max(obj.name, name)) not in scene.ignored:
+            if {obj.name, name} not in scene.ignored:
                 depth = _depth(shape, (nozzle - position) @ matrix)
                 if depth > 1e-6 * obj.radii[0]:
                     raise SceneError(f"emitter {obj.name!r}: position: its nozzle is {depth:.3g} m inside {name!r}")

@@ -31,7 +31,7 @@ def warn_of_thin_walls(scene: Contents, fluids: list[ParticleObject]) -> None:
     walls = [(f"collider {each.name!r}", each.name, each.shape) for each in scene.colliders]
     walls += [(f"body {each.name!r}", each.name, piece.shape) for each in scene.bodies for piece in each.pieces]
     for label, name, shape in walls:
-        meets = any((min(name, fluid.name), max(name, fluid.name)) not in scene.ignored for fluid in fluids)
+        meets = any({name, fluid.name} not in scene.ignored for fluid in fluids)
         if not meets or not isinstance(shape, Mesh) or not shape.solid:
             continue
         thickness = wall_thickness(np.asarray(shape.vertices, np.float64)[np.asarray(shape.faces)])

@@ -102,7 +102,7 @@ class Walls:
         walls.still[...] = (kinds > LAST_CONVEX) & np.array(standing, bool)
         walls.owner[...], walls.frame[...] = np.arange(len(shapes)), -1
         objects = [scene.particle_objects[k].name for k in fluid.model.objects]
-        passes = [[(min(t, n), max(t, n)) in scene.ignored for n in names] for t in objects]
+        passes = [[{t, n} in scene.ignored for n in names] for t in objects]
         self._passes = Passes(real, ignored=np.array(passes, np.uint8).ravel())
         self._poses = None if solids is None else solids.pose_table
         self._bodies: Any = None
