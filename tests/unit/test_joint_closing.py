@@ -66,7 +66,7 @@ def test_no_limb_stays_wedged_in_a_heap_of_figures():
         shift = rng.uniform(-0.15, 0.15, 2)
         add_ragdoll(world, np.array([n % 4 + shift[0], 1.0 + 2.0 * (n // 16), 0.8 * (n // 4 % 4) + shift[1]]))
     sim, measures = sn.Simulation(our_scene(world), substeps=4, sleep=False, threads=1), Measures(world)
-    sim.step(120)
+    sim.step(150)
     for _ in range(30):
         sim.step()
         assert measures.gap(np.array(sim.state.body_positions), np.array(sim.state.body_rotations)) < 1e-4

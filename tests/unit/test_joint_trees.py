@@ -5,7 +5,7 @@ import pytest
 
 import shinari as sn
 from shinari.systems.rigid.joint_trees import MOST_BODIES, find_trees
-from shinari.systems.rigid.joints.moments import frame_joints, return_moments
+from shinari.systems.rigid.joints.moments import find_returned, held_joints, return_moments
 from shinari.systems.rigid.joints.table import BALL, GEAR
 from shinari.systems.rigid.sweep_rows import RATE, SWEEPS
 from shinari.systems.rigid.system import RigidBodySystem
@@ -171,11 +171,12 @@ def test_the_moments_of_a_jam_are_not_returned():
     simulation.step()
     system = simulation._bound.get(RigidBodySystem)
     equations, frames = system.equations, system.frames
-    held = frame_joints(equations.joints.table.codes, len(frames), np.zeros(0, np.int64))
-    records = held, equations.joints.data, equations.joints.values, equations.elements, equations._graph.components
+    held, of_frames = held_joints(equations.joints.table.codes, len(frames), np.zeros(0, np.int64))
+    records = equations.joints.data, equations.joints.values, equations.elements, equations._graph.components
     returned, h = equations.solver_frames.returned, 1.0 / 480.0
     equations.solver_frames.last_turn[...] = 0.0, 0.0, 0.3
     for pull, returns in ((1.0, True), (1e5, False)):
         equations.joints.values.pull[0] = pull, 0.0, 0.0
-        return_moments(0, *records, frames, equations.solver_frames, h)
+        find_returned(0, held, *records, frames, equations.solver_frames, h)
+        return_moments(0, of_frames, held, frames, equations.solver_frames)
         assert (np.abs(returned[0]).max() > 0.0) == returns

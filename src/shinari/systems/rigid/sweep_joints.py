@@ -13,23 +13,25 @@ import numpy as np
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.symmetric import plus, times
 from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.block import minus, row_dot, scale_row
 from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.direct import row_of
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.integration import symmetric_times
 from shinari.systems.rigid.joint_trees import TreeBodies, TreeMembers, TreePaths
 from shinari.systems.rigid.joints.evaluate import write_element
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.points import halves
 from shinari.systems.rigid.sweep_trees import (
     is_swept,
+    mobility_at,
     node_times,
     push_node,
     read_node,
     relative_of,
+    turns_by_moments,
     wrench,
 )
 
@@ -45,17 +47,6 @@ def inverse_times(m0, m1, m2, v):
     # rows m: M y = v, y = (v0 m1 x m2 + v1 m2 x m0 + v2 m0 x m1) / det
     c20, c01 = cross(m2, m0), cross(m0, m1)
     return scale(add(add(scale(c12, v[0]), scale(c20, v[1])), scale(c01, v[2])), s)
-
-
-@steady
-def compliance_column(a, b, ra, rb, n, inverse_mass, inverse_inertia):
-    """Change of the relative displacement d by a unit force along n."""
-    total = scale(n, inverse_mass[a] + inverse_mass[b])
-    if inverse_mass[a] > 0.0:
-        total = add(total, cross(symmetric_times(inverse_inertia, a, cross(ra, n)), ra))
-    if inverse_mass[b] > 0.0:
-        total = add(total, cross(symmetric_times(inverse_inertia, b, cross(rb, n)), rb))
-    return total
 
 
 @kernel(fastmath=STEADY)
@@ -76,15 +67,6 @@ def evaluate_swept(
     """Evaluate a swept joint that belongs to no tree at the poses that the sweeps have found."""
     if not members.chosen[j] and is_swept(j, elements, components):
         write_element(j, joints, values, elements, frames, 0, h)
-
-
-@steady
-def compliance(e, ra, rb, along, about, elements, bodies, nodes):
-    """Change of the relative displacement and rotation of an element by a unit force and moment."""
-    a, b = elements.nodes[e, 0], elements.nodes[e, 1]
-    x = node_times(a, wrench(ra, along, about, 1.0), bodies, nodes)
-    y = node_times(b, wrench(rb, along, about, -1.0), bodies, nodes)
-    return relative_of(x, y, ra, rb)
 
 
 @steady
@@ -118,26 +100,22 @@ def turns(e, elements):
 @steady
 def sweep_joint(e, elements, bodies, paths, nodes):
     """Solve the anchor of a joint, then its rotation."""
+    a, b = elements.nodes[e, 0], elements.nodes[e, 1]
     ra, rb = halves(elements.arms[e])
     d, _ = halves(displacement_now(e, elements, bodies, paths, nodes))
-    x, _ = halves(compliance(e, ra, rb, (1.0, 0.0, 0.0), NONE, elements, bodies, nodes))
-    y, _ = halves(compliance(e, ra, rb, (0.0, 1.0, 0.0), NONE, elements, bodies, nodes))
-    z, _ = halves(compliance(e, ra, rb, (0.0, 0.0, 1.0), NONE, elements, bodies, nodes))
-    push_both(e, change_of_force(e, 0, d, x, y, z, elements), NONE, elements, bodies, nodes)
-    if not turns(e, elements):
-        return
-    _, phi = halves(displacement_now(e, elements, bodies, paths, nodes))
-    _, x = halves(compliance(e, ra, rb, NONE, (1.0, 0.0, 0.0), elements, bodies, nodes))
-    _, y = halves(compliance(e, ra, rb, NONE, (0.0, 1.0, 0.0), elements, bodies, nodes))
-    _, z = halves(compliance(e, ra, rb, NONE, (0.0, 0.0, 1.0), elements, bodies, nodes))
-    push_both(e, NONE, change_of_force(e, 3, phi, x, y, z, elements), elements, bodies, nodes)
+    moved = plus(mobility_at(a, ra, bodies, nodes), mobility_at(b, rb, bodies, nodes))
+    push_both(e, change_of_force(e, 0, d, moved, elements), NONE, elements, bodies, nodes)
+    if turns(e, elements):
+        _, phi = halves(displacement_now(e, elements, bodies, paths, nodes))
+        moved = plus(turns_by_moments(a, bodies, nodes), turns_by_moments(b, bodies, nodes))
+        push_both(e, NONE, change_of_force(e, 3, phi, moved, elements), elements, bodies, nodes)
 
 
 @steady
-def change_of_force(e, at, d, x, y, z, elements):
+def change_of_force(e, at, d, m, elements):
     """Change of the force (`at` 0) or moment (3) of a joint at a relative displacement; it is accumulated.
 
-    x, y, z are the changes of that displacement by unit forces.
+    m is the displacement by forces, symmetric.
     """
     k = 2 * at
     k0, k1, k2 = (row_of(elements.stiffness, e, 0, k), row_of(elements.stiffness, e, 1, k),
@@ -145,9 +123,9 @@ def change_of_force(e, at, d, x, y, z, elements):
     force, accumulated = elements.force, elements.accumulated
     old = (accumulated[e, at], accumulated[e, at + 1], accumulated[e, at + 2])
     goal = (force[e, at] - dot(k0, d), force[e, at + 1] - dot(k1, d), force[e, at + 2] - dot(k2, d))
-    m0 = (1.0 + dot(k0, x), dot(k0, y), dot(k0, z))
-    m1 = (dot(k1, x), 1.0 + dot(k1, y), dot(k1, z))
-    m2 = (dot(k2, x), dot(k2, y), 1.0 + dot(k2, z))
+    # 1 + K M, row by row
+    m0, m1, m2 = times(m, k0), times(m, k1), times(m, k2)
+    m0, m1, m2 = (1.0 + m0[0], m0[1], m0[2]), (m1[0], 1.0 + m1[1], m1[2]), (m2[0], m2[1], 1.0 + m2[2])
     change = inverse_times(m0, m1, m2, sub(goal, old))
     accumulated[e, at], accumulated[e, at + 1], accumulated[e, at + 2] = (
         old[0] + change[0],

@@ -16,7 +16,7 @@ So all joints of a tree hold while sweeps go over its contacts, and a foot carri
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.symmetric import times
+from shinari.maths.symmetric import isotropic, plus, times
 from shinari.maths.vec3 import add, cross
 from shinari.systems.rigid.block import (
     add_rows,
@@ -155,6 +155,57 @@ def node_times(j, w, bodies, nodes):
     m = nodes.mobility[j]
     turn = times(m, (w[3], w[4], w[5]))
     return m[6] * w[0], m[6] * w[1], m[6] * w[2], turn[0], turn[1], turn[2]
+
+
+@steady
+def mobility_at(j, r, bodies, nodes):
+    """Displacement of a point at arm r of node j by forces there: A + B R + (B R)^T + R^T C R with R f = r x f."""
+    if j < 0:
+        return ZERO
+    t = nodes.tree[j]
+    if t < 0:
+        m = nodes.mobility[j]
+        return plus(isotropic(m[6]), turned_about(r, m))
+    m = bodies.mobility
+    # columns of B R, with B the displacements by moments
+    b0, b1, b2 = half_of(m, t, 0), half_of(m, t, 1), half_of(m, t, 2)
+    x = b0[1] * r[2] - b0[2] * r[1], b1[1] * r[2] - b1[2] * r[1], b2[1] * r[2] - b2[2] * r[1]
+    y = b0[2] * r[0] - b0[0] * r[2], b1[2] * r[0] - b1[0] * r[2], b2[2] * r[0] - b2[0] * r[2]
+    z = b0[0] * r[1] - b0[1] * r[0], b1[0] * r[1] - b1[1] * r[0], b2[0] * r[1] - b2[1] * r[0]
+    both = 2.0 * x[0], 2.0 * y[1], 2.0 * z[2], y[2] + z[1], z[0] + x[2], x[1] + y[0]
+    at_centre = m[t, 0, 0], m[t, 1, 1], m[t, 2, 2], m[t, 1, 2], m[t, 0, 2], m[t, 0, 1]
+    return plus(plus(at_centre, both), turned_about(r, turns_by_moments(j, bodies, nodes)))
+
+
+@steady
+def half_of(m, t, k):
+    """What moments do to the displacement along an axis: the second half of row k of matrix t."""
+    return m[t, k, 3], m[t, k, 4], m[t, k, 5]
+
+
+@steady
+def turned_about(r, c):
+    """R^T C R of a symmetric C, with R f = r x f."""
+    x = c[5] * r[2] - c[4] * r[1], c[1] * r[2] - c[3] * r[1], c[3] * r[2] - c[2] * r[1]
+    y = c[4] * r[0] - c[0] * r[2], c[3] * r[0] - c[5] * r[2], c[2] * r[0] - c[4] * r[2]
+    z = c[0] * r[1] - c[5] * r[0], c[5] * r[1] - c[1] * r[0], c[4] * r[1] - c[3] * r[0]
+    return (
+        r[2] * x[1] - r[1] * x[2], r[0] * y[2] - r[2] * y[0], r[1] * z[0] - r[0] * z[1],
+        r[0] * z[2] - r[2] * z[0], r[2] * z[1] - r[1] * z[2], r[0] * x[2] - r[2] * x[0],
+    )  # fmt: skip
+
+
+@steady
+def turns_by_moments(j, bodies, nodes):
+    """Rotation of node j by moments, a symmetric matrix."""
+    if j < 0:
+        return ZERO
+    t = nodes.tree[j]
+    if t < 0:
+        m = nodes.mobility[j]
+        return m[0], m[1], m[2], m[3], m[4], m[5]
+    m = bodies.mobility
+    return m[t, 3, 3], m[t, 4, 4], m[t, 5, 5], m[t, 4, 5], m[t, 3, 5], m[t, 3, 4]
 
 
 @steady

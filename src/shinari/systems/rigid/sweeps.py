@@ -13,7 +13,8 @@ from shinari.collision.law import APART, COMPLIANCE, SLIDING, STICKING, tangenti
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.maths.symmetric import plus
+from shinari.maths.vec3 import add, dot, scale, sub
 from shinari.systems.rigid.block import add_rows
 from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.pairs import Points
@@ -24,7 +25,7 @@ from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.joint_trees import TreeBodies, TreePaths, Trees, find_trees
 from shinari.systems.rigid.joints.joints import Joints
 from shinari.systems.rigid.joints.limits import store_sides
-from shinari.systems.rigid.joints.table import GEAR, KIND
+from shinari.systems.rigid.joints.table import FLAGS, GEAR, HAS_LIMITS, KIND
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.points import Terms
 from shinari.systems.rigid.progress import ROOM, Counts
@@ -56,6 +57,7 @@ from shinari.systems.rigid.sweep_trees import (
     displaced,
     displacement_since,
     finish_tree,
+    mobility_at,
     mobility_of,
     node_times,
     read_node,
@@ -187,10 +189,7 @@ def write_tree_mobility(
 def write_lane_mobility(r, lane, p, a, b, rows, points, work, bodies, nodes):
     """Write what a force moves at a point, and its stiffness."""
     ra, rb = lane_arms(rows.arms, r, lane)
-    x = add(point_moved(a, ra, (1.0, 0.0, 0.0), bodies, nodes), point_moved(b, rb, (1.0, 0.0, 0.0), bodies, nodes))
-    y = add(point_moved(a, ra, (0.0, 1.0, 0.0), bodies, nodes), point_moved(b, rb, (0.0, 1.0, 0.0), bodies, nodes))
-    z = add(point_moved(a, ra, (0.0, 0.0, 1.0), bodies, nodes), point_moved(b, rb, (0.0, 0.0, 1.0), bodies, nodes))
-    mobility = x[0], y[1], z[2], y[2], z[0], x[1]
+    mobility = plus(mobility_at(a, ra, bodies, nodes), mobility_at(b, rb, bodies, nodes))
     along, reach, across = parts_along_and_across(mobility, lane3(rows.normal, r, lane))
     lighter = along / rows.along[r, lane]
     rows.along[r, lane], rows.across[r, lane] = along, across
@@ -201,13 +200,6 @@ def write_lane_mobility(r, lane, p, a, b, rows, points, work, bodies, nodes):
         rows.grip[r, lane] = grip / lighter
         hold = add(lane3(rows.hold, r, lane), scale(work.slip[p], grip - rows.grip[r, lane]))
         set_lane3(rows.hold, r, lane, hold)
-
-
-@steady
-def point_moved(j, r, n, bodies, nodes):
-    """Displacement of a point of node j by a force on it."""
-    x = node_times(j, wrench(r, n, NONE, 1.0), bodies, nodes)
-    return add((x[0], x[1], x[2]), cross((x[3], x[4], x[5]), r))
 
 
 @kernel(fastmath=STEADY)
@@ -308,7 +300,8 @@ def finish_joint(j, joints: JointData, values: JointValues, elements: Elements, 
     component = elements.component[j]
     if component >= 0 and components.direct[component] == 0:
         elements.displacement[j] = displacement_since(j, elements, nodes)
-        store_sides(j, joints.codes, values, elements)
+        if joints.codes[j, FLAGS] & HAS_LIMITS:
+            store_sides(j, joints.codes, values, elements)
         elements.force[j], elements.displacement[j] = elements.accumulated[j], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 

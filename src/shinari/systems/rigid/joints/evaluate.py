@@ -9,8 +9,9 @@ from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.joints.limits import forces_after, restrain_distance, restrain_joint
 from shinari.systems.rigid.joints.measures import place_of
-from shinari.systems.rigid.joints.rows import hold_joint
+from shinari.systems.rigid.joints.rows import hold_ball, hold_joint
 from shinari.systems.rigid.joints.table import (
+    BALL,
     DISTANCE,
     FIRST,
     FLAGS,
@@ -36,14 +37,17 @@ def write_element(
     """Write the element of a joint; that of a gear or of a broken joint is zero."""
     elements.frames[j] = joints.codes[j, FIRST], joints.codes[j, SECOND]
     kind, flags = joints.codes[j, KIND], joints.codes[j, FLAGS]
-    place = place_of(joints.codes, joints.numbers, j, frames.x, frames.q)
+    free = flags & (HAS_LIMITS | HAS_PAST | HAS_AXIS) == 0 and values.motors[j, MOTOR_KIND] == NO_MOTOR
     if values.broken[j] or kind == GEAR:
         elements.arms[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         elements.force[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         elements.stiffness[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    elif flags & (HAS_LIMITS | HAS_PAST | HAS_AXIS) == 0 and values.motors[j, MOTOR_KIND] == NO_MOTOR:
-        hold_joint(j, joints, values, elements, place, h)
+    elif free and kind == BALL:
+        hold_ball(j, joints, values, elements, frames, h)
+    elif free:
+        hold_joint(j, joints, values, elements, place_of(joints.codes, joints.numbers, j, frames.x, frames.q), h)
     else:
+        place = place_of(joints.codes, joints.numbers, j, frames.x, frames.q)
         after = forces_after(j, joints.codes, values.rows, elements.displacement)
         hold_joint(j, joints, values, elements, place, h)
         if kind == DISTANCE:

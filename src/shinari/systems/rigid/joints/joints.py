@@ -18,7 +18,7 @@ from shinari.systems.rigid.joints.easing import EASE, EASE_TURN, ease_limits
 from shinari.systems.rigid.joints.energy import bind_values, joint_data, servo_energy
 from shinari.systems.rigid.joints.evaluate import evaluate_again, evaluate_failed, evaluate_joint, restore_joint
 from shinari.systems.rigid.joints.gears import evaluate_gear, evaluate_gear_again, restore_row, settle_gear
-from shinari.systems.rigid.joints.moments import frame_joints, return_moments, take_returned
+from shinari.systems.rigid.joints.moments import find_returned, held_joints, return_moments, take_returned
 from shinari.systems.rigid.joints.results import break_joint, find_rate, settle_joint, start_joint
 from shinari.systems.rigid.joints.table import (
     ANCHOR_A,
@@ -214,10 +214,11 @@ class Joints:
         h: float,
     ) -> None:
         """Leave to the angular momenta of the next substep what the solution took; tendons act on `pulled` frames."""
-        held = frame_joints(self.table.codes, len(frames), pulled)
-        if len(held.joint):
-            records = held, self.data, self.values, elements, components, frames, solver_frames
-            p.launch(return_moments, *records, h, count=len(frames), grain=64)
+        held, of_frames = held_joints(self.table.codes, len(frames), pulled)
+        if len(held):
+            records = self.data, self.values, elements, components, frames, solver_frames
+            p.launch(find_returned, held, *records, h, count=len(held), grain=64)
+            p.launch(return_moments, of_frames, held, frames, solver_frames, count=len(frames), grain=64)
 
     def record_settle(
         self,

@@ -24,7 +24,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate
 from shinari.maths.symmetric import times
-from shinari.maths.vec3 import add, cross, dot, scale, sub
+from shinari.maths.vec3 import add, cross, dot, neg, scale, sub
 from shinari.systems.rigid.components import Components
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames, SolverFrames
@@ -35,39 +35,42 @@ from shinari.systems.rigid.joints.table import ANCHOR_A, DISTANCE, FIRST, GEAR, 
 from shinari.systems.rigid.joints.values import JointData, JointValues
 from shinari.systems.rigid.points import halves
 
+ZERO = (0.0, 0.0, 0.0)
 # k of a swing from which on nothing is returned; up to half of it, all.
 FAST = 1.0
+
+
+class HeldJoints(Record):
+    """Joints that hold two points together."""
+
+    joint = Field(np.int64)
+    first = Field(np.float64, 3, unit="N m s", doc="what it returns to the angular momentum of its first frame")
+    second = Field(np.float64, 3, unit="N m s", doc="the same of its second frame")
 
 
 class FrameJoints(Record, ragged=True):
     """Joints of each frame that hold two points together."""
 
     begin = Field(np.int64, doc="first joint of each frame, F rows and one")
-    joint = Field(np.int64)
+    held = Field(np.int64, doc="rows in `HeldJoints`")
     side = Field(np.int64, doc="0 where the frame is its first one, 1 where it is its second one")
 
 
-def frame_joints(codes: np.ndarray, frames: int, pulled: np.ndarray) -> FrameJoints:
-    """List the joints of each of so many frames that return their moments.
+def held_joints(codes: np.ndarray, frames: int, pulled: np.ndarray) -> tuple[HeldJoints, FrameJoints]:
+    """List the joints that return their moments, and those of each of so many frames.
 
     Gears and distances hold no points together. Tendons act at their ends after the solution, too: on the frames that
     they pull, the errors of both balance better than that of either alone.
     """
     alone = ~np.isin(codes[:, FIRST : SECOND + 1], pulled).any(axis=1)
     joints = np.flatnonzero((codes[:, KIND] != GEAR) & (codes[:, KIND] != DISTANCE) & alone)
-    owner, joint = codes[joints, FIRST : SECOND + 1].T.ravel(), np.tile(joints, 2)
-    side = np.repeat(np.arange(2), len(joints))
+    held = HeldJoints.zeros(len(joints))
+    held.joint[...] = joints
+    owner = codes[joints, FIRST : SECOND + 1].T.ravel()
     order = np.argsort(owner, kind="stable")
     begin = np.searchsorted(owner[order], np.arange(frames + 1)).astype(np.int64)
-    return FrameJoints(begin=begin, joint=joint[order], side=side[order])
-
-
-@steady
-def arm_at_start(j, side, codes, numbers, frames):
-    """Arm of the first frame's anchor at the start of the substep, from one of both frames."""
-    a, b = codes[j, FIRST], codes[j, SECOND]
-    arm = rotate(frames.q0[a], vector_at(numbers, j, ANCHOR_A))
-    return add(sub(frames.x0[a], frames.x0[b]), arm) if side else arm
+    rows, side = np.tile(np.arange(len(joints)), 2), np.repeat(np.arange(2), len(joints))
+    return held, FrameJoints(begin=begin, held=rows[order], side=side[order])
 
 
 @steady
@@ -92,27 +95,44 @@ def part_returned(j, codes, load, pull, elements, frames, h):
     return min(max(2.0 - 2.0 * k / FAST, 0.0), 1.0)
 
 
+@steady
+def moment_returned(arm, start, load, pull, turn):
+    """What a force on a frame at an arm returns to its angular momentum, over h; `start` is the arm at the start."""
+    return add(cross(sub(start, arm), load), times(geometric_stiffness(arm, pull), turn))
+
+
 @kernel(fastmath=STEADY)
-def return_moments(
-    i, frame_joints: FrameJoints, joints: JointData, values: JointValues, elements: Elements, components: Components,
+def find_returned(
+    i, held: HeldJoints, joints: JointData, values: JointValues, elements: Elements, components: Components,
     frames: Frames, solver_frames: SolverFrames, h: np.float64
 ):  # fmt: skip
+    """Write what a joint returns to the angular momenta of both of its frames."""
+    j = held.joint[i]
+    held.first[i], held.second[i] = ZERO, ZERO
+    if elements.component[j] < 0 or values.broken[j]:
+        return
+    codes, turns = joints.codes, solver_frames.last_turn
+    a, b = codes[j, FIRST], codes[j, SECOND]
+    (load, _), pull = halves(load_of(j, elements, components)), vector(values.pull, j)
+    part = h * part_returned(j, codes, load, pull, elements, frames, h)
+    if part == 0.0:
+        return
+    ra, rb = halves(elements.arms[j])
+    start = rotate(frames.q0[a], vector_at(joints.numbers, j, ANCHOR_A))
+    held.first[i] = scale(moment_returned(ra, start, neg(load), pull, turns[a]), part)
+    start = add(sub(frames.x0[a], frames.x0[b]), start)
+    held.second[i] = scale(moment_returned(rb, start, load, neg(pull), turns[b]), part)
+
+
+@kernel(fastmath=STEADY)
+def return_moments(i, frame_joints: FrameJoints, held: HeldJoints, frames: Frames, solver_frames: SolverFrames):
     """Write what the next substep returns to the angular momentum of a frame."""
     if not is_free(frames, i):
         return
-    turn, total = solver_frames.last_turn[i], (0.0, 0.0, 0.0)
+    total = ZERO
     for k in range(frame_joints.begin[i], frame_joints.begin[i + 1]):
-        j, side = frame_joints.joint[k], frame_joints.side[k]
-        if elements.component[j] < 0 or values.broken[j]:
-            continue
-        (load, _), pull = halves(load_of(j, elements, components)), vector(values.pull, j)
-        part, sign = h * part_returned(j, joints.codes, load, pull, elements, frames, h), 1.0 if side else -1.0
-        if part == 0.0:
-            continue
-        arm, start = vector_at(elements.arms, j, 3 * side), arm_at_start(j, side, joints.codes, joints.numbers, frames)
-        moment = cross(sub(start, arm), scale(load, sign))
-        stiffness = geometric_stiffness(arm, scale(pull, -sign))
-        total = add(total, scale(add(moment, times(stiffness, turn)), part))
+        n = frame_joints.held[k]
+        total = add(total, held.second[n] if frame_joints.side[k] else held.first[n])
     solver_frames.returned[i] = total
 
 

@@ -18,6 +18,7 @@ from shinari.maths.vec3 import add, direction_and_length, scale
 from shinari.systems.rigid.integration import logarithm
 from shinari.systems.rigid.joints.measures import (
     along_axes,
+    anchor_offset,
     from_axes,
     in_axes,
     set_vector_at,
@@ -71,15 +72,35 @@ def rotation_error(kind, p, axes, rest):
 
 
 @steady
+def with_compliance(k, compliance):
+    """Stiffness of a row that may have a compliance, at most k."""
+    return k / max(1.0, k * compliance)
+
+
+@steady
 def three_rows(k, c, hold, compliance):
     """Forces and stiffnesses of three rows, 0 for those that `hold` leaves out."""
-    s = k / max(1.0, k * compliance)
+    s = with_compliance(k, compliance)
     force = (
         -s * hold[0] * c[0],
         -s * hold[1] * c[1],
         -s * hold[2] * c[2],
     )
     return force, (s * hold[0], s * hold[1], s * hold[2])
+
+
+@steady
+def hold_ball(j, joints, values, elements, frames, h):
+    """Write the element of a ball joint without limits: the rows of its anchor are alike, along any axes."""
+    numbers, rows = joints.numbers, values.rows
+    gap, ra, rb = anchor_offset(joints.codes, numbers, j, frames.x, frames.q)
+    s = with_compliance(JOINT_STIFFNESS / (h * h) * numbers[j, POINT_MASS], numbers[j, COMPLIANCE])
+    f, arm = scale(gap, -s), add(gap, rb)
+    elements.arms[j] = ra[0], ra[1], ra[2], arm[0], arm[1], arm[2]
+    elements.force[j] = f[0], f[1], f[2], 0.0, 0.0, 0.0
+    elements.stiffness[j] = s, s, s, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    set_vector_at(rows, j, FORCE, f)
+    set_vector_at(rows, j, STIFFNESS, (s, s, s))
 
 
 @steady
