@@ -12,7 +12,16 @@ from shinari.systems.rigid.block import add_rows, minus
 from shinari.systems.rigid.components import Nodes
 from shinari.systems.rigid.sweep_groups import WIDTH, Batches
 from shinari.systems.rigid.sweep_rows import SpinRows, SweepRows, lane3, lane6, lane_arms, set_lane3
-from shinari.systems.rigid.sweep_trees import ZERO, displaced, node_times, push, push_node, read_node, wrench
+from shinari.systems.rigid.sweep_trees import (
+    ZERO,
+    displaced,
+    node_times,
+    push,
+    push_node,
+    read_node,
+    turns_by_moments,
+    wrench,
+)
 
 NONE = (0.0, 0.0, 0.0)
 
@@ -172,7 +181,7 @@ def sweep_lane(b, lane, own, on_a, batches, rows, spins, bodies, paths, nodes):
             other = add_rows(other, node_times(c, g, bodies, nodes))
             on_a, on_c = add_rows(on_a, f), add_rows(on_c, g)
             if batches.rolls[b]:
-                spin = plus(spin_mobility(a, bodies, nodes), spin_mobility(c, bodies, nodes))
+                spin = plus(turns_by_moments(a, bodies, nodes), turns_by_moments(c, bodies, nodes))
                 rotation = own[3] - other[3], own[4] - other[4], own[5] - other[5]
                 moment = solve_moment(r, lane, rotation, spin, rows, spins)
                 t = wrench(NONE, NONE, sub(moment, lane3(spins.moment, r, lane)), 1.0)
@@ -197,22 +206,6 @@ def release(a, on_a, bodies, nodes):
     """Apply the force on node a that is left from its groups."""
     if a >= 0 and a != len(nodes) - 1 and on_a != ZERO:
         push_node(a, on_a, bodies, nodes)
-
-
-@steady
-def spin_mobility(j, bodies, nodes):
-    """Rotation of a node by a unit moment."""
-    r = nodes.tree[j]
-    if r >= 0:
-        g = bodies.mobility
-        return g[r, 3, 3], g[r, 4, 4], g[r, 5, 5], g[r, 4, 5], g[r, 3, 5], g[r, 3, 4]
-    return rotation_part(nodes.mobility[j])
-
-
-@steady
-def rotation_part(m):
-    """Inverse inertia of a mobility."""
-    return m[0], m[1], m[2], m[3], m[4], m[5]
 
 
 @steady
