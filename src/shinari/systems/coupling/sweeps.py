@@ -61,6 +61,8 @@ SUPPORTED = 0.5
 # Sweeps in the first substep of a step that begins without pushes.
 FIRST_SWEEPS = 8
 Corners = tuple[Vector, Vector, Vector]
+# Of what `respond_to_shape` returns: whether the item touches, and its gap.
+TOUCHES, GAP = 0, 7
 
 
 @steady
@@ -217,6 +219,37 @@ def remember(contacts, m, multiplier, friction_multiplier, n, gap, along, w, slo
 
 
 @steady
+def apply_answer(m, answer, item, body, grip, records):
+    """Apply what `respond_to_shape` returned for a contact that touches, and remember it.
+
+    Args:
+        m: The contact.
+        answer: See `respond_to_shape`.
+        item: Vertices of the item, their shares of its point, and its inverse mass there.
+        body: The body, and the arm of the point.
+        grip: Coefficient of static friction.
+        records: Contacts, their particles, particles, frames, bodies in sweeps and progress.
+
+    Returns:
+        How far it moves the point and the body against each other [m].
+    """
+    contacts, contact_particles, particles, frames, body_sweeps, progress = records
+    _, push, rub, silent, n, normal_push, friction_multiplier, gap, along = answer
+    (i, part, w), (b, arm), rate = item, body, ONE / progress.substep[0]
+    multiplier, other = add(push, rub), frames.inverse_mass[b]
+    remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
+    record_impulse(contacts, m, multiplier, rate)
+    each = ONE / (along + other) if along + other > ZERO else 0.0
+    share_push(contact_particles, particles, i, part, (push, rub, scale(silent, each)), grip, rate)
+    apply_reaction(frames, body_sweeps, b, arm, multiplier, scale(silent, -other * each), rate)
+    speed = blend(
+        part, speed_of(particles, i[0], rate), speed_of(particles, i[1], rate), speed_of(particles, i[2], rate)
+    )
+    balance(frames, body_sweeps, b, scale(silent, each), speed, rate)
+    return (along + other) * norm(multiplier)
+
+
+@steady
 def contact_of(turn, count, progress):
     """Contact of a turn of a sweep: sweeps go there and back."""
     return count - 1 - turn if progress.back[0] != 0 else turn
@@ -256,7 +289,7 @@ def project_particles(meshes: bool) -> Kernel:
             origin = origins.position[particles.origin_index[i]]
             start, now = add(origin, particle_previous_position(particles, i, h)), add(origin, place(particles.x, i))
             law = combined_surface(contact_particles.surface[i], body_shapes.surface[k])
-            touches, push, rub, silent, n, normal_push, friction_multiplier, gap, along = respond_to_shape(
+            answer = respond_to_shape(
                 body_shapes,
                 fields,
                 frames,
@@ -270,23 +303,14 @@ def project_particles(meshes: bool) -> Kernel:
                 limits,
                 come_of(body_sweeps, b, sub(start, fixed)),
             )
-            if not touches:
+            if answer[TOUCHES]:
+                contacts.bound[m, 0] = -1.0
+                item, body = ((i, i, i), (1.0, 0.0, 0.0), w), (b, sub(start, fixed))
+                records = contacts, contact_particles, particles, frames, body_sweeps, progress
+                largest = max(largest, apply_answer(m, answer, item, body, law[1], records))
+            else:
                 stride = norm(sub(now, start)) + piece_stride(frames, k, body_shapes)
-                contacts.bound[m, 0] = far + slack(gap, np.float64(contact_particles.radius[i]), stride)
-                continue
-            contacts.bound[m, 0] = -1.0
-            remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
-            multiplier = add(push, rub)
-            other = frames.inverse_mass[b]
-            largest = max(largest, (along + other) * norm(multiplier))
-            apart = ONE / (along + other) if along + other > ZERO else 0.0
-            their_out = scale(silent, -other * apart)
-            if w > ZERO:
-                pushes = push, rub, scale(silent, apart)
-                push_particle(contact_particles, particles, i, w, pushes, law[1], rate)
-            apply_reaction(frames, body_sweeps, b, sub(start, fixed), multiplier, their_out, rate)
-            balance(frames, body_sweeps, b, scale(silent, apart), speed_of(particles, i, rate), rate)
-            record_impulse(contacts, m, multiplier, rate)
+                contacts.bound[m, 0] = far + slack(answer[GAP], np.float64(contact_particles.radius[i]), stride)
         progress.largest[0] = largest
 
     return project_all_particles
@@ -397,7 +421,7 @@ def project_elements(meshes: bool) -> Kernel:
                         start_on_support(contact_particles, particles, i[1], starts[1], now[1]),
                         start_on_support(contact_particles, particles, i[2], starts[2], now[2]),
                     )
-                    touches, push, rub, silent, n, normal_push, friction_multiplier, gap, along = respond_to_shape(
+                    answer = respond_to_shape(
                         body_shapes,
                         fields,
                         frames,
@@ -411,25 +435,11 @@ def project_elements(meshes: bool) -> Kernel:
                         limits,
                         come_of(body_sweeps, b, sub(start, fixed)),
                     )
-                if touches:
-                    done, multiplier = True, add(push, rub)
-                    remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
-                    record_impulse(contacts, m, multiplier, rate)
-                    each = ONE / (along + other) if along + other > ZERO else 0.0
-                    pushes = push, rub, scale(silent, each)
-                    share_push(contact_particles, particles, i, part, pushes, law[1], rate)
-                    apply_reaction(
-                        frames, body_sweeps, b, sub(start, fixed), multiplier, scale(silent, -other * each), rate
-                    )
-                    speed = blend(
-                        weights,
-                        speed_of(particles, i[0], rate),
-                        speed_of(particles, i[1], rate),
-                        speed_of(particles, i[2], rate),
-                    )
-                    balance(frames, body_sweeps, b, scale(silent, each), speed, rate)
-                    moved = (along + other) * norm(multiplier)
-                    largest = max(largest, moved)
+                    touches = answer[TOUCHES]
+                    if touches:
+                        done, records = True, (contacts, contact_particles, particles, frames, body_sweeps, progress)
+                        moved = apply_answer(m, answer, (i, part, w), (b, sub(start, fixed)), law[1], records)
+                        largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):
                     break
             if contacts.multiplier[m] > ZERO and not done:
