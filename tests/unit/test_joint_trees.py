@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from shinari.systems.rigid.joint_trees import MOST_BODIES, find_trees
+from shinari.systems.rigid.components import Nodes
+from shinari.systems.rigid.joint_trees import MOST_BODIES, TreeBodies, find_trees
 from shinari.systems.rigid.joints.moments import find_returned, held_joints, return_moments
 from shinari.systems.rigid.joints.table import BALL, GEAR
 from shinari.systems.rigid.sweep_rows import RATE, SWEEPS
+from shinari.systems.rigid.sweep_trees import mobility_at, node_times, wrench
 from shinari.systems.rigid.system import RigidBodySystem
 
 WORLD = -1
@@ -180,3 +182,18 @@ def test_the_moments_of_a_jam_are_not_returned():
         find_returned(0, held, *records, frames, equations.solver_frames, h)
         return_moments(0, of_frames, held, frames, equations.solver_frames)
         assert (np.abs(returned[0]).max() > 0.0) == returns
+
+
+def test_the_mobility_of_a_point_is_that_of_its_body():
+    """In closed form, of a free body and of one in a tree: what unit forces at the point do, one after the other."""
+    rng, one = np.random.default_rng(5), np.eye(3)
+    nodes, bodies, half = Nodes.zeros(2), TreeBodies.zeros(1), rng.standard_normal((6, 6))
+    nodes.mobility[0], nodes.tree[:] = (2.0, 3.0, 4.0, 0.3, -0.2, 0.5, 1.5), (-1, 0)
+    bodies.mobility[0] = half @ half.T
+    r = tuple(rng.standard_normal(3))
+    for j in (-1, 0, 1):
+        xx, yy, zz, yz, zx, xy = mobility_at(j, r, bodies, nodes)
+        found = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+        moved = [np.array(node_times(j, wrench(r, tuple(n), (0.0, 0.0, 0.0), 1.0), bodies, nodes)) for n in one]
+        wanted = np.stack([x[:3] + np.cross(x[3:], r) for x in moved])
+        assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12)

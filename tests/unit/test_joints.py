@@ -9,7 +9,11 @@ from joint_reference import World, exponential, two_bodies
 import shinari as sn
 from shinari.geometry.motion import quaternion_product, rotation_matrix
 from shinari.systems.rigid.joints.loops import warn_of_loops
+from shinari.systems.rigid.joints.measures import place_of
+from shinari.systems.rigid.joints.rows import hold_ball, hold_joint
 from shinari.systems.rigid.joints.table import JOINT_STIFFNESS
+from shinari.systems.rigid.joints.values import FORCE, STIFFNESS
+from shinari.systems.rigid.system import RigidBodySystem
 
 KINDS = {
     "fixed": 6,
@@ -299,3 +303,29 @@ def test_loop_that_is_held_twice_still_holds():
     loads = [world.joints.load(j) for j in (0, 1)]
     np.testing.assert_allclose(loads[0].force + loads[1].force, [0, -20 * 9.81, 0], atol=1e-4)
     assert np.abs(world.frames.x[0] - [0.5, 0, 0]).max() < 1e-8
+
+
+@pytest.mark.parametrize("compliance", [0.0, 1e-3])
+def test_a_ball_without_limits_is_held_along_any_axes(compliance):
+    """Its element is that which the axes of the joint give, and so is the energy that it stores."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    bodies = [scene.add_rigid_body(sn.Box((0.2, 0.1, 0.3)), position=(0.2 * k, 0, 0)) for k in range(2)]
+    scene.add_joint("ball", *bodies, anchor=(0.1, 0.02, 0), compliance=compliance)
+    system = sn.Simulation(scene)._bound.get(RigidBodySystem)
+    equations, frames, h = system.equations, system.frames, 1.0 / 600.0
+    data, values, elements = equations.joints.data, equations.joints.values, equations.elements
+    rng = np.random.default_rng(3)
+    frames.x[:2] += 0.01 * rng.standard_normal((2, 3))
+    q = rng.standard_normal((2, 4))
+    frames.q[:2] = q / np.linalg.norm(q, axis=1)[:, None]
+    found = []
+    for ball in (True, False):
+        if ball:
+            hold_ball(0, data, values, elements, frames, h)
+        else:
+            hold_joint(0, data, values, elements, place_of(data.codes, data.numbers, 0, frames.x, frames.q), h)
+        stiff = values.rows[0, STIFFNESS : STIFFNESS + 3]
+        energy = (values.rows[0, FORCE : FORCE + 3] ** 2 / stiff).sum()
+        found.append(np.concatenate([elements.arms[0], elements.force[0], elements.stiffness[0], stiff, [energy]]))
+    assert np.abs(found[0][6:9]).max() > 1.0
+    assert found[0] == pytest.approx(found[1], rel=1e-9, abs=1e-9 * np.abs(found[1]).max())
