@@ -50,6 +50,7 @@ class Nodes(Record):
     rank = Field(np.int64, doc="elimination rank of the node")
     size = Field(np.int64, doc="blocks in the column with this elimination rank")
     next = Field(np.int64, doc="next node of the component, by its least frame, while nodes are numbered")
+    end = Field(np.int64, doc="end of its part of `Ends`")
     number = Field(np.int64, doc="component by its least frame, while nodes are numbered")
     degree = Field(np.int64, doc="neighbours that are not eliminated; -1 once it is eliminated")
     # of the sweeps
@@ -117,6 +118,18 @@ class Targets(Record):
     """For each node and each pair (i, k) of its blocks, i after k, by rows; T rows."""
 
     block = Field(np.int32, doc="the block that their product is subtracted from")
+
+
+class Links(Record):
+    """The edges between two nodes, but for those that repeat the one before."""
+
+    nodes = Field(np.int32, 2)
+
+
+class Ends(Record):
+    """The other ends of the links of each node, node after node, with repetitions."""
+
+    node = Field(np.int32)
 
 
 class Neighbours(Record):

@@ -19,6 +19,8 @@ from shinari.systems.rigid.components import (
     Blocks,
     Components,
     Edges,
+    Ends,
+    Links,
     Neighbours,
     Nodes,
     RestSpeeds,
@@ -126,7 +128,7 @@ def number_nodes(
 ):
     """Number the components by their least frames and the frames in each; count the words of their neighbours."""
     for i in range(len(solver_frames)):
-        nodes.size[i] = nodes.degree[i] = 0
+        nodes.size[i] = 0
     for i in range(len(solver_frames)):
         if solver_frames.root[i] >= 0:
             nodes.size[solver_frames.root[i]] += 1
@@ -148,40 +150,54 @@ def number_nodes(
             nodes.member[k], nodes.component[k] = i, nodes.number[r]
             solver_frames.node[i] = k
     counts.nodes[0], counts.components[0], counts.words[0] = count, parts, words
+    counts.ends[0] = 2 * counts.edges[0]
 
 
 # ---- order of elimination ----
 
 
-@kernel
-def clear_word(w, neighbours: Neighbours):
-    """Clear a word."""
-    neighbours.word[w] = 0
-
-
 @kernel(in_order=True)
-def set_neighbours(
-    _, edges: Edges, solver_frames: SolverFrames, nodes: Nodes, components: Components, neighbours: Neighbours,
-    counts: Counts
-):  # fmt: skip
-    """Neighbours of each node, and their number, by the edges."""
+def list_ends(_, edges: Edges, links: Links, ends: Ends, solver_frames: SolverFrames, nodes: Nodes, counts: Counts):
+    """List the links, and the other ends of those of each node."""
+    count = total = 0
+    for i in range(counts.nodes[0]):
+        nodes.end[i] = 0
     for e in range(counts.edges[0]):
         if is_again(edges, e):
             continue
         a, b = edges.frames[e]
         i, j = solver_frames.node[a], solver_frames.node[b]
         if i >= 0 and j >= 0 and i != j:
-            c = nodes.component[i]
-            first, start = components.node[c], components.word[c]
-            n = components.node[c + 1] - first
-            if components.word[c + 1] > start:
-                width = (n + BITS - 1) // BITS
-                at, bit = start + (i - first) * width + (j - first) // BITS, 1 << ((j - first) % BITS)
-                new = 1 if neighbours.word[at] & bit == 0 else 0
-                neighbours.word[at] |= bit
-                neighbours.word[start + (j - first) * width + (i - first) // BITS] |= 1 << ((i - first) % BITS)
-                nodes.degree[i] += new
-                nodes.degree[j] += new
+            links.nodes[count] = i, j
+            count += 1
+            nodes.end[i] += 1
+            nodes.end[j] += 1
+    for i in range(counts.nodes[0]):
+        total, nodes.end[i] = total + nodes.end[i], total
+    for k in range(count):
+        i, j = links.nodes[k]
+        ends.node[nodes.end[i]], ends.node[nodes.end[j]] = j, i
+        nodes.end[i] += 1
+        nodes.end[j] += 1
+
+
+@kernel
+def set_neighbours(i, ends: Ends, nodes: Nodes, components: Components, neighbours: Neighbours):
+    """Neighbours of a node as bits, and their number."""
+    c = nodes.component[i]
+    first, start = components.node[c], components.word[c]
+    if components.word[c + 1] == start:
+        return
+    width = (components.node[c + 1] - first + BITS - 1) // BITS
+    row, degree = start + (i - first) * width, 0
+    for w in range(row, row + width):
+        neighbours.word[w] = 0
+    for k in range(nodes.end[i - 1] if i > 0 else 0, nodes.end[i]):
+        j = np.int64(ends.node[k]) - first
+        w, bit = row + j // BITS, 1 << (j % BITS)
+        degree += 1 if neighbours.word[w] & bit == 0 else 0
+        neighbours.word[w] |= bit
+    nodes.degree[i] = degree
 
 
 @steady
@@ -457,7 +473,8 @@ class Graph:
         self.nodes, self.components = Nodes.zeros(rows), Components.zeros(rows)
         self.nodes.tree[...] = -1
         self.blocks, self.targets = Blocks.zeros(0), Targets.zeros(0)
-        self._neighbours, self._edges = Neighbours.zeros(0), Edges.zeros(0)
+        self._neighbours, self._edges, self._ends = Neighbours.zeros(0), Edges.zeros(0), Ends.zeros(0)
+        self._links = Links.zeros(0)
         self._frames, self._solver_frames, self._counts, self._flags = frames, solver_frames, counts, flags
         self._limits, self._speeds = limits, speeds
         flags.free_changed[0] = 1
@@ -501,8 +518,10 @@ class Graph:
         p.serial(find_roots, edges, self._frames, solver_frames, counts)
         p.serial(number_nodes, solver_frames, nodes, components, counts, self._limits.heavy)
         p.require(neighbours, (counts.words, 0), spare=ROOM)
-        p.launch(clear_word, neighbours, count=(counts.words, 0))
-        p.serial(set_neighbours, edges, solver_frames, nodes, components, neighbours, counts)
+        p.require(self._ends, (counts.ends, 0), spare=ROOM)
+        p.require(self._links, (counts.edges, 0), spare=ROOM)
+        p.serial(list_ends, edges, self._links, self._ends, solver_frames, nodes, counts)
+        p.launch(set_neighbours, self._ends, nodes, components, neighbours, count=every, grain=64)
         records = components, nodes, neighbours, self._frames, solver_frames, self._speeds
         p.launch(order_component, *records, self._limits.heavy, self._limits.simple, count=each, grain=1)
         p.serial(find_columns, nodes, counts)

@@ -19,6 +19,7 @@ class Counts(Record):
     edges_needed = Field(np.int64, doc="with those that it will be built from")
     nodes = Field(np.int64)
     components = Field(np.int64)
+    ends = Field(np.int64, doc="ends of edges")
     words = Field(np.int64, doc="words of the sets of neighbours")
     blocks = Field(np.int64, doc="blocks of the factor")
     targets = Field(np.int64, doc="products of blocks")
