@@ -156,6 +156,11 @@ class Simulation:
         return cast(Scene, self._run.described)
 
     @property
+    def initial_scene(self) -> Scene:
+        """The scene that it began with: `scene`, or of one of many worlds the scene with the values of that world."""
+        return cast(Scene, self._run.initial)
+
+    @property
     def settings(self) -> Settings:
         """The settings that hold now."""
         return self._run.settings

@@ -53,6 +53,7 @@ class Run:
 
     Attributes:
         scene: The scene as it was built.
+        initial: The scene with the values with which it began: `scene`, unless it is one of many worlds.
         described: The scene with the materials, gravity, wind and damping that hold now.
         settings: The settings.
         model: The model, with the pins that hold now.
@@ -71,6 +72,7 @@ class Run:
         device: Host | Gpu | None = None,
     ) -> None:
         self.scene, self.described = scene, scene if described is None else described
+        self.initial = self.described
         self.settings, self.model = settings, model
         self._revision, self._built = scene.revision, frozenset(scene.handles)
         self._built_rows: Counter[str] = Counter()
