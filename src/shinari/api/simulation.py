@@ -494,6 +494,7 @@ class Simulation:
             SceneError: The state belongs to another model.
         """
         left_over = check.number("simulation", "left_over", left_over, least=0.0)
+        self._run.refuse_within_step("restore")
         self.state.restore(state)
         self._left_over = left_over
         self._pins.follow_state()
