@@ -51,7 +51,7 @@ class Contents:
 
     @property
     def gravity(self) -> np.ndarray:
-        """Acceleration of everything that is free [m/s^2], (3,); assign it to change it before a simulation is built.
+        """Acceleration of everything that is free [m/s^2], (3,), read only; assign another before a simulation is built.
 
         Raises:
             SceneError: The value is no vector.
@@ -60,7 +60,9 @@ class Contents:
 
     @gravity.setter
     def gravity(self, value: Any) -> None:
-        self._gravity = check.vector("scene", "gravity", value)
+        self._gravity = check.vector("scene", "gravity", value).copy()
+        # an element that is written would change no simulation, and be told to none
+        self._gravity.flags.writeable = False
         self.revision += 1
 
     @property
