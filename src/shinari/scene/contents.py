@@ -51,7 +51,7 @@ class Contents:
 
     @property
     def gravity(self) -> np.ndarray:
-        """Acceleration of everything that is free [m/s^2], (3,), read only; assign another before a simulation is built.
+        """Acceleration of everything that is free [m/s^2], (3,), read only; assign another to change it.
 
         Raises:
             SceneError: The value is no vector.
