@@ -18,7 +18,7 @@ def check_target(path: str | os.PathLike) -> Path:
     """Absolute path of a file to write; its folder is made when missing, links are followed.
 
     Raises:
-        FileError: The path is too long or a folder, may not be overwritten, or its folder cannot be made.
+        FileError: The path is too long, a folder or a device, may not be overwritten, or its folder cannot be made.
     """
     target = Path(os.path.realpath(check.path("output", "path", path)))
     try:
@@ -27,6 +27,9 @@ def check_target(path: str | os.PathLike) -> Path:
         raise FileError(f"{path}: cannot make the folder {target.parent}: {reason(error)}") from error
     if target.is_dir():
         raise FileError(f"{path}: is a folder")
+    if target.exists() and not target.is_file():
+        # the name would be taken from a device or a pipe
+        raise FileError(f"{path}: is no regular file; expected a file, or a name that is not taken")
     if target.exists() and not os.access(target, os.W_OK):
         raise FileError(f"{path}: is there and may not be overwritten (read only)")
     return target

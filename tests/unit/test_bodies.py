@@ -361,3 +361,23 @@ def test_a_plate_that_turns_far_in_a_substep_gains_no_energy_where_its_path_is_s
         # symplectic Euler, m g v h / 2, doubled
         assert now - least < 9.81 / 1200 / speed * whole
         least = min(least, now)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 5.0, 1e30, 1e300])
+def test_a_written_rotation_of_any_size_is_that_direction(size: float) -> None:
+    scene = sn.Scene(gravity=(0, 0, 0))
+    body = scene.add_rigid_body(sn.Box((0.1, 0.2, 0.3)))
+    sim = sn.Simulation(scene, threads=1)
+    sim.state.body_rotations[0] = size * np.array([0.6, 0.0, 0.8, 0.0])
+    sim.step()
+    np.testing.assert_allclose(sim.pose(body).rotation, [0.6, 0.0, 0.8, 0.0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, np.inf, -np.inf, np.nan])
+def test_a_written_rotation_that_is_none_ends_as_divergence(value: float) -> None:
+    scene = sn.Scene()
+    scene.add_rigid_body(sn.Box((0.1, 0.2, 0.3)), name="box")
+    sim = sn.Simulation(scene, threads=1)
+    sim.state.body_rotations[0] = value
+    with pytest.raises(sn.DivergenceError, match="'box', its pose or velocity is no finite number"):
+        sim.step()

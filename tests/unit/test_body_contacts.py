@@ -457,3 +457,26 @@ def test_points_are_those_that_the_bodies_bring_together(velocity, spin, points)
     scene.add_rigid_body(sn.Box((0.5, 0.5, 0.5)), position=(0.0, 0.57, 0.0), velocity=velocity, angular_velocity=spin)
     contacts, _ = contacts_of(scene)
     assert contacts.table.count == points
+
+
+@pytest.mark.parametrize("solver", ["direct", "sweeps"])
+@pytest.mark.parametrize("substeps", [5, 20])
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+def test_forces_of_a_bounce_are_the_change_of_momentum(restitution: float, substeps: int, solver: str) -> None:
+    """The force on a collider and the weight change the momentum, restitution and its friction included."""
+    scene = sn.Scene()
+    floor = scene.add_collider(sn.Plane(), restitution=restitution, friction=0.4)
+    turn = sn.rotation(axis=(1, 0, 0.3), angle=0.3)
+    box = scene.add_rigid_body(
+        sn.Box((0.2, 0.2, 0.3)), mass=8.0, position=(0, 0.4, 0), rotation=turn, velocity=(1, -3, 0)
+    )
+    scene.add_rigid_body(sn.Sphere(0.1), mass=2.0, position=(0.1, 1.0, 0), restitution=restitution)
+    sim = sn.Simulation(scene, substeps=substeps, rigid_solver=solver, sleep=False)
+    weight, dt, hit = 10.0 * np.array([0.0, -9.81, 0.0]), sim.settings.dt, 0
+    for _ in range(60):
+        before = sim.momentum()
+        sim.step()
+        force = weight - sim.forces(floor)
+        np.testing.assert_allclose((sim.momentum() - before) / dt, force, rtol=0, atol=1e-5 * 98.1)
+        hit += len(sim.contacts()) > 0 and sim.pose(box).position[1] < 0.3
+    assert hit > 3

@@ -272,3 +272,31 @@ def test_hulls_that_keep_what_separated_them_move_as_those_that_do_not():
         whole.step(5)
         resumed.step(5)
         assert whole.state == resumed.state
+
+
+def two_hulls(seed: int) -> sn.Scene:
+    """Two hulls that come to rest on a plane beside each other."""
+    rng = np.random.default_rng(seed)
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    for level in range(2):
+        turn = rng.normal(size=4)
+        scene.add_rigid_body(
+            sn.ConvexHull(0.12 * rng.normal(size=(12, 3))),
+            position=(rng.uniform(-0.1, 0.1), 0.6 + 0.4 * level, rng.uniform(-0.1, 0.1)),
+            rotation=turn / np.linalg.norm(turn),
+        )
+    return scene
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_a_search_that_finds_no_points_changes_no_bits(seed: int) -> None:
+    """When a pair without points is searched depends on the steps before; the step must not."""
+    scene = two_hulls(seed)
+    sim, fresh = (sn.Simulation(scene, substeps=10, threads=1) for _ in range(2))
+    for _ in range(45):
+        fresh.restore(sim.state)
+        sim.step()
+        fresh.step()
+        for name, values in sim.state.arrays().items():
+            np.testing.assert_array_equal(fresh.state.arrays()[name], values, err_msg=f"frame {sim.state.frame} {name}")

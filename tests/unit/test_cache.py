@@ -214,6 +214,17 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         assert name in str(caught.value)
 
 
+@pytest.mark.parametrize("suffix", [".npz", ".vtkhdf"])
+def test_a_run_that_is_closed_has_no_frames(tmp_path: Path, suffix: str) -> None:
+    write(tmp_path / f"run{suffix}", EVERYTHING)
+    with open_cache(tmp_path / f"run{suffix}") as cache:
+        cache.frame(0)
+    for read in (lambda: cache.frame(0), cache.measures, cache.frames):
+        with pytest.raises(FileError, match="is closed"):
+            read()
+    cache.close()
+
+
 @pytest.mark.parametrize("missing", ["part_radii", "particle_count", "velocities", "drawn_rope", "measure_names"])
 def test_an_archive_that_lacks_something_says_what(tmp_path: Path, missing: str) -> None:
     write(tmp_path / "run.npz", EVERYTHING)

@@ -178,6 +178,19 @@ def test_a_place_that_cannot_be_written_is_refused_when_opened(tmp_path, suffix)
         open_writer(f"/proc/run{suffix}", LAYOUT)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_device_or_pipe_keeps_its_name(tmp_path, suffix):
+    """As a device it would be replaced by a file: `/dev/null`, where root is the user."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / f"run{suffix}").symlink_to(pipe)
+    with pytest.raises(FileError, match="is no regular file"):
+        open_writer(tmp_path / f"run{suffix}", LAYOUT)
+    assert pipe.is_fifo()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_folder_or_file_is_refused_when_opened(tmp_path):
     (tmp_path / "run.npz").write_text("earlier")

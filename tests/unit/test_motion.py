@@ -51,3 +51,56 @@ def test_many_rotations_are_turned_into_matrices_as_one_is() -> None:
     assert np.allclose(matrices @ matrices.transpose(0, 2, 1), np.eye(3))
     assert np.allclose(rotation_matrix(quaternion_product(turns[0], turns[1])), matrices[0] @ matrices[1])
     assert rotation_matrix(np.zeros((0, 4))).shape == (0, 3, 3)
+
+
+ACTS = {
+    "step": lambda sim: sim.step(),
+    "change": lambda sim: sim.change(gravity=(0, 0, 0)),
+    "change material": lambda sim: sim.change_material("line", friction=0.1),
+    "pin": lambda sim: sim.pin("line", 0),
+    "restore": lambda sim: sim.restore(sim.state.copy()),
+}
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_a_function_of_the_scene_cannot_change_the_simulation_within_a_step(name: str) -> None:
+    inside: list[sn.Simulation] = []
+
+    def motion(time: float) -> tuple[float, float, float]:
+        if inside:
+            ACTS[name](inside[0])
+        return 0.0, -time, 0.0
+
+    scene = sn.Scene()
+    scene.add_rope([[0, 1, 0], [1, 1, 0]], name="line")
+    scene.add_collider(sn.Sphere(0.1), motion=motion)
+    sim = sn.Simulation(scene, threads=1)
+    sim.step(2)
+    before = sim.positions("line").copy()
+    inside.append(sim)
+    with pytest.raises(sn.SceneError, match="called by a function of the scene within a step"):
+        sim.step()
+    assert np.array_equal(sim.positions("line"), before)
+    inside.clear()
+    sim.step()
+    ACTS[name](sim)
+
+
+def test_a_function_of_the_scene_cannot_step_the_worlds() -> None:
+    inside: list[sn.Worlds] = []
+
+    def motion(time: float) -> tuple[float, float, float]:
+        for worlds in inside:
+            worlds.step()
+        return 0.0, -time, 0.0
+
+    scene = sn.Scene()
+    scene.add_rope([[0, 1, 0], [1, 1, 0]])
+    scene.add_collider(sn.Sphere(0.1), motion=motion)
+    worlds = sn.Worlds(scene, 2, threads=1)
+    inside.append(worlds)
+    with pytest.raises(sn.SceneError, match="called by a function of the scene within a step"):
+        worlds.step()
+    inside.clear()
+    worlds.step()
+    assert worlds.times.tolist() == [worlds.settings.dt] * 2

@@ -446,3 +446,11 @@ def test_arrays_on_a_device_need_one(name, message):
     scene.add_particles([[0.0, 0.0, 0.0]])
     with pytest.raises(sn.SceneError, match=message):
         sn.Simulation(scene).state.on_device(name)
+
+
+def test_gravity_of_a_scene_is_given_as_a_whole() -> None:
+    scene = sn.Scene()
+    with pytest.raises(ValueError, match="read-only"):
+        scene.gravity[1] = -1.6
+    scene.gravity = (0, -1.6, 0)
+    assert scene.gravity.tolist() == [0, -1.6, 0]

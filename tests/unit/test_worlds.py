@@ -146,6 +146,32 @@ def test_masses_and_frictions_differ_from_world_to_world():
     np.testing.assert_allclose(worlds.state.body_velocities[:, 0, 0], speed, rtol=0.02)
 
 
+@pytest.mark.parametrize(
+    "vary",
+    [
+        {"box.mass": [1.0, 2.0]},
+        {"cloth.mass": [0.1, 0.2], "cloth.friction": [0.1, 0.2]},
+        {"loose.mass": [0.1, 0.2]},
+        {"floor.friction": [0.1, 0.2]},
+        {"floor.position": [(0, 0, 0), (0, 0.1, 0)], "gravity": [(0, -9.81, 0), (0, -1.6, 0)]},
+    ],
+    ids=str,
+)
+def test_a_world_that_was_saved_goes_on_with_the_same_bits(vary, tmp_path):
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane(), name="floor")
+    scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0, 0.2, 0), name="box")
+    scene.add_cloth(sn.grid(shape=(5, 5), size=(0.3, 0.3)), position=(0, 0.35, 0), name="cloth")
+    scene.add_particles([[1, 0.3, 0], [1.2, 0.2, 0]], radius=0.05, name="loose")
+    worlds = sn.Worlds(scene, 2, vary=vary, substeps=5)
+    worlds.step(10)
+    worlds.world(1).save(tmp_path / "world.h5")
+    resumed = sn.Simulation.load(tmp_path / "world.h5")
+    worlds.step(10)
+    resumed.step(10)
+    same(worlds.world(1), resumed)
+
+
 def test_what_is_written_to_the_states_acts():
     """Free fall from heights and with speeds of each world's own: y = y0 + v t - g t (t + h) / 2."""
     scene = sn.Scene()

@@ -75,7 +75,8 @@ def add_rigid_body(
         compliance: Inverse stiffness of a contact [m/N]; the sum of both acts.
         rolling_friction: Moment against rolling over the normal force [m].
         torsional_friction: Moment about the normal over the normal force [m].
-        kinematic: True: it pushes and is not pushed; it moves evenly with its velocities.
+        kinematic: True: it pushes and is not pushed; it moves evenly with its velocities. A pose that is written to the
+            state places it there at once and carries nothing along; write velocities, or give a `motion`.
         motion: Function of time [s] that returns a position, or a position and a rotation; the body is kinematic,
             and it replaces `position` (and `rotation`).
         visual: A surface that is shown in place of the shape, given like a closed surface; it may be open.

@@ -151,7 +151,9 @@ class Changes:
         world = {name: getattr(now, name) for name in _WORLD}
         found = {name: value for name, value in world.items() if value is not getattr(was, name)}
         materials = {
-            a.name: a.material for a, b in zip(now.particle_objects, was.particle_objects, strict=True) if a is not b
+            a.name: a.material
+            for a, b in zip(now.particle_objects, was.particle_objects, strict=True)
+            if a.material is not b.material
         }
         return found | ({"materials": materials} if materials else {})
 

@@ -156,6 +156,11 @@ class Simulation:
         return cast(Scene, self._run.described)
 
     @property
+    def initial_scene(self) -> Scene:
+        """The scene that it began with: `scene`, or of one of many worlds the scene with the values of that world."""
+        return cast(Scene, self._run.initial)
+
+    @property
     def settings(self) -> Settings:
         """The settings that hold now."""
         return self._run.settings
@@ -489,6 +494,7 @@ class Simulation:
             SceneError: The state belongs to another model.
         """
         left_over = check.number("simulation", "left_over", left_over, least=0.0)
+        self._run.refuse_within_step("restore")
         self.state.restore(state)
         self._left_over = left_over
         self._pins.follow_state()

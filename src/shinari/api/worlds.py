@@ -231,6 +231,8 @@ class Worlds:
         """
         check.count("worlds", "count", count, least=0)
         chosen = self._chosen(mask)
+        for k in chosen:
+            self._worlds[k].refuse_within_step("step")
         if self._worlds[0].changed():
             raise SceneError("worlds: scene: was changed after the worlds were built; build new ones")
         errors = self._steps.take(chosen[~self._diverged[chosen]], count, self._threads)

@@ -51,7 +51,8 @@ class Contacts:
     Attributes:
         positions: Contact points on the surface of the first object [m], (K, 3).
         normals: Unit vectors from the second to the first, (K, 3).
-        forces: Mean forces over the step on the first, with friction [N], (K, 3); the opposite acts on the second.
+        forces: Mean forces over the step on the first, with friction and restitution [N], (K, 3); the opposite acts on
+            the second.
         first: Names of the first objects, (K,).
         second: Names of the second objects, (K,): objects, colliders or bodies.
         particle_forces: Sum of the contact forces on each particle [N], (N, 3), in the order in which particles were

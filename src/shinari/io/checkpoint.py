@@ -145,7 +145,7 @@ class _Content:
 
 def _write(obj: Any, simulation: Simulation) -> None:
     codec = Codec()
-    node = scene_node(simulation.scene, codec)
+    node = scene_node(simulation.initial_scene, codec)
     changes = codec.encode(simulation.changes())
     obj.attrs["format"] = FORMAT
     obj.attrs["version"] = __version__

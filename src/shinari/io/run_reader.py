@@ -63,6 +63,7 @@ class Cache:
         self.title = source.title
         self.times = source.times
         self._source = source
+        self._closed = False
         self._gathered: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -74,7 +75,7 @@ class Cache:
         Raises:
             FrameError: There is no such frame.
             SceneError: The index is no whole number.
-            FileError: The file is damaged there.
+            FileError: The file is damaged there, or closed.
         """
         count = len(self)
         index = check.count(str(self.path), "index", index, least=-check.MOST)
@@ -111,6 +112,7 @@ class Cache:
 
     def close(self) -> None:
         """Let go of the file; a second call does nothing."""
+        self._closed = True
         self._source.close()
 
     def __enter__(self) -> Self:
@@ -148,6 +150,8 @@ class Cache:
 
     def _rows(self, name: str, first: int, last: int) -> np.ndarray:
         """Rows of a field of the frames, (last - first, ...)."""
+        if self._closed:
+            raise FileError(f"{self.path}: is closed; open it again with open_cache")
         try:
             return self._source.rows(name, first, last)
         except (Exception, MemoryError) as error:  # the libraries of the formats fail in as many ways as files do

@@ -52,7 +52,7 @@ class Contents:
 
     @property
     def gravity(self) -> np.ndarray:
-        """Acceleration of everything that is free [m/s^2], (3,); assign it to change it before a simulation is built.
+        """Acceleration of everything that is free [m/s^2], (3,), read only; assign another to change it.
 
         Raises:
             SceneError: The value is no vector.
@@ -61,7 +61,9 @@ class Contents:
 
     @gravity.setter
     def gravity(self, value: Any) -> None:
-        self._gravity = check.vector("scene", "gravity", value)
+        self._gravity = check.vector("scene", "gravity", value).copy()
+        # an element that is written would change no simulation, and be told to none
+        self._gravity.flags.writeable = False
         self.revision += 1
 
     @property

@@ -3,7 +3,8 @@
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -53,6 +54,7 @@ class Run:
 
     Attributes:
         scene: The scene as it was built.
+        initial: The scene with the values with which it began: `scene`, unless it is one of many worlds.
         described: The scene with the materials, gravity, wind and damping that hold now.
         settings: The settings.
         model: The model, with the pins that hold now.
@@ -71,6 +73,7 @@ class Run:
         device: Host | Gpu | None = None,
     ) -> None:
         self.scene, self.described = scene, scene if described is None else described
+        self.initial = self.described
         self.settings, self.model = settings, model
         self._revision, self._built = scene.revision, frozenset(scene.handles)
         self._built_rows: Counter[str] = Counter()
@@ -81,6 +84,7 @@ class Run:
         self.state = self._device.state(self.first_state())
         self.state.coloured = settings.sweep == "gauss-seidel"
         self.grabs: list[Grab] = []
+        self._in_step = False
         self._profiler = Profiler()
         self.bind()
         self.diagnostics = Diagnostics(model, settings)
@@ -111,7 +115,9 @@ class Run:
             DivergenceError: A position left the finite numbers; the state is that of the last good step.
             MemoryLimitError: Contacts need more memory than there is; the state is that of the last good step.
             DeviceError: The GPU failed; the state is the last one that was copied to the host.
+            SceneError: A function of the scene, which a step calls, takes a step itself.
         """
+        self.refuse_within_step("step")
         begun = time.perf_counter()
         for _ in range(count):
             frame = self.state.frame + 1
@@ -127,9 +133,31 @@ class Run:
                 ) from error
         self._profiler.add(count, time.perf_counter() - begun)
 
+    @contextmanager
+    def within_step(self) -> Iterator[None]:
+        """For the time in which a step calls functions of the scene."""
+        self._in_step = True
+        try:
+            yield
+        finally:
+            self._in_step = False
+
+    def refuse_within_step(self, what: str) -> None:
+        """Refuse a call by a motion, a wind or another function of the scene while a step calls it.
+
+        Raises:
+            SceneError: A step is being taken.
+        """
+        if self._in_step:
+            raise SceneError(
+                f"simulation: {what}: called by a function of the scene within a step; call it between steps"
+            )
+
     def _take_step(self) -> None:
         before = self.lasting()
-        if not self._step_or_undo(before):
+        with self.within_step():
+            done = self._step_or_undo(before)
+        if not done:
             raise self.diverged(before)
         if self.settings.precision == "float32":
             self.recentre()
@@ -212,7 +240,11 @@ class Run:
             model: Its model.
             settings: Its settings.
             orders: For each block whose rows have moved the old row at each new place.
+
+        Raises:
+            SceneError: A function of the scene calls it within a step.
         """
+        self.refuse_within_step("change")
         before = self.described, self.model, self.settings
         move_rows(self.state, orders)
         self.described, self.model, self.settings = scene, model, settings

@@ -122,7 +122,8 @@ class World(Run):
 
     def begin_step(self) -> None:
         """Begin a step in Python, where a system needs it."""
-        begin_step(self.state, self.bound, self.settings, 1)
+        with self.within_step():
+            begin_step(self.state, self.bound, self.settings, 1)
 
     def end_step(self) -> None:
         """End a step in Python, where a system needs it."""

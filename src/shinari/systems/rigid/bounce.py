@@ -18,7 +18,8 @@ from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import symmetric_times, velocity_at, write_inverse_inertia
 from shinari.systems.rigid.points import clear_point, halves, pair_inverse_mass, write_point
-from shinari.systems.rigid.progress import Flags
+from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.report import Log
 
 # Components with points whose approach is fast enough to bounce, and with points that have bounced.
 CAME, BOUNCED = 1, 2
@@ -135,15 +136,23 @@ def apply_frame_impulse(i, r, impulse, sign, frames, solver_frames):
 @kernel(fastmath=STEADY)
 def apply_friction(
     c, components: Components, points: Points, work: PointWork, elements: Elements, frames: Frames,
-    solver_frames: SolverFrames, first_point: np.int64, h: np.float64
+    solver_frames: SolverFrames, log: Log, counts: Counts, first_point: np.int64, h: np.float64
 ):  # fmt: skip
-    """Apply the friction impulses of a bounce, point by point: they stop the slip, bounded by the friction cone."""
+    """Apply the friction impulses of a bounce, point by point: they stop the slip, bounded by the friction cone.
+
+    The impulses of the bounce are logged with those of the position solve.
+    """
+    if components.bounces[c] != BOUNCED:
+        return
     for s in range(components.element[c], components.element[c + 1]):
         e = elements.order[s]
         p = e - first_point
-        if p >= 0 and work.approach[p] != 0.0:
-            n = points.normal[p]
-            k, along = normal_force_of(e, n, elements)
+        if p < 0:
+            continue
+        n, entry = points.normal[p], counts.log_start[0] + p
+        k, along = normal_force_of(e, n, elements)
+        log.impulse[entry] = add(log.impulse[entry], scale(n, h * along))
+        if work.approach[p] != 0.0:
             most = work.friction_coefficient[p] * h * max(along, 0.0)
             relative_velocity, ra, rb = slip_velocity(e, elements, frames)
             direction, speed = direction_and_length(tangential(relative_velocity, n))
@@ -154,3 +163,4 @@ def apply_friction(
                 impulse = scale(direction, -size * friction_share(size, most, most))
                 apply_frame_impulse(a, ra, impulse, 1.0, frames, solver_frames)
                 apply_frame_impulse(b, rb, impulse, -1.0, frames, solver_frames)
+                log.impulse[entry] = add(log.impulse[entry], impulse)

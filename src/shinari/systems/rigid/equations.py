@@ -392,4 +392,4 @@ class BodyEquations:
         with p.when((self.flags.may_bounce, 0)), p.when((self.counts.nodes, 0)):
             joints, *firsts = self._firsts
             trees = self._sweeps.trees.bodies, self._sweeps.trees.paths
-            self._impacts.record_bounce(p, self._direct, self._jacobian_rows, joints, trees, *firsts)
+            self._impacts.record_bounce(p, self._direct, self._jacobian_rows, joints, trees, self.log.entries, *firsts)

@@ -35,6 +35,7 @@ from shinari.systems.rigid.impact_energy import (
 )
 from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.report import Log
 from shinari.systems.rigid.sweep_bounce import bounce_by_sweeps
 
 
@@ -96,10 +97,11 @@ class BodyImpacts:
         jacobian_rows: JacobianRows,
         joints: JointData,
         trees: tuple,
+        log: Log,
         first_tendon: int,
         first_point: int,
     ) -> None:
-        """Apply restitution to points that approach fast enough."""
+        """Apply restitution to points that approach fast enough; their impulses are added to the log."""
         components, nodes, frames = self._graph.components, self._graph.nodes, self._frames
         work, elements, flags, h = self._work, self._elements, self._flags, self._h
         swept = components, nodes, elements, jacobian_rows, self._points, frames, self._solver_frames, *trees
@@ -120,14 +122,14 @@ class BodyImpacts:
                     p.launch(bounce_by_sweeps, *swept, len(joints), h, count=self._each, grain=1)
                 p.copy(1, (flags.settled, 0))
                 p.launch(release_pulling_point, self._points, elements, flags, first_point, count=self._all)
-            self._record_velocities(p, first_point)
+            self._record_velocities(p, log, first_point)
 
-    def _record_velocities(self, p: Program, first_point: int) -> None:
+    def _record_velocities(self, p: Program, log: Log, first_point: int) -> None:
         components, nodes, elements = self._graph.components, self._graph.nodes, self._elements
         frames, solver_frames, every, h = self._frames, self._solver_frames, (self._counts.nodes, 0), self._h
         p.launch(limit_bounce, components, nodes, frames, solver_frames, *self._kick, h, count=self._each, grain=16)
         p.launch(scale_impulse, elements, components, first_point, count=self._all)
         p.launch(apply_bounce, nodes, frames, solver_frames, h, count=every)
         p.launch(find_inertia, frames, solver_frames, count=len(frames))
-        records = components, self._points, self._work, elements, frames, solver_frames
+        records = components, self._points, self._work, elements, frames, solver_frames, log, self._counts
         p.launch(apply_friction, *records, first_point, h, count=self._each, grain=16)

@@ -64,9 +64,19 @@ def bounce_by_sweeps(
     for s in range(begin, end):
         e = elements.order[s]
         if e >= first_point:
-            elements.displacement[e] = relative_displacement(e, elements, nodes.vector)
+            elements.displacement[e] = displacement_of(e, points.normal[e - first_point], elements)
     for j in range(components.node[c], components.node[c + 1]):
         solver_frames.bounced[nodes.frame[j]] = nodes.vector[j]
+
+
+@steady
+def displacement_of(e, n, elements):
+    """Displacement at which a point has the normal force that the sweeps have applied: they need not have converged."""
+    s = elements.stiffness[e]
+    k = s[0] + s[1] + s[2]
+    f, _ = halves(elements.force[e])
+    d = scale(n, (dot(n, f) - elements.accumulated[e, 0]) / k if k > 0.0 else 0.0)
+    return d[0], d[1], d[2], 0.0, 0.0, 0.0
 
 
 @steady

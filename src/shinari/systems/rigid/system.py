@@ -338,7 +338,10 @@ class RigidBodySystem(System):
         moved = [(parts[name] != shown).any(axis=1) for name, shown in self._shown.items()]
         for i in np.flatnonzero(moved[0] | moved[1]):
             body, rotation = self._rigid.bodies[i], parts[names.ROTATIONS][i]
-            rotation = rotation / np.linalg.norm(rotation)
+            # the largest first: squares may overflow; what is no rotation is found when the step has ended
+            with np.errstate(invalid="ignore"):
+                rotation = rotation / np.abs(rotation).max()
+                rotation = rotation / np.linalg.norm(rotation)
             # what it held may fall, and what its joints had left belongs to another place
             parts["bodies/idle"][...] = 0.0
             self.equations.solver_frames.returned[i] = 0.0

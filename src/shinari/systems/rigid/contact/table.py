@@ -220,10 +220,16 @@ def kinds_of(collision_shapes: CollisionShapes) -> list[int]:
 
 @kernel(in_order=True)
 def number_points(_, pairs: Pairs, detection: Detection):
-    """Find the first row of each pair in the table, if the table is rebuilt."""
-    total = 0
-    detection.rebuild_table[0] = 1 if detection.renew[0] != 0 or detection.changed[0] != 0 else 0
-    if detection.rebuild_table[0] == 0:
+    """Find the first row of each pair in the table, if the table is rebuilt.
+
+    A search that finds no points for a pair without rows is no reason: when it happens depends on the steps before.
+    """
+    total, rebuild = 0, detection.renew[0] != 0
+    if not rebuild and detection.changed[0] != 0:
+        for p in range(detection.pairs[0]):
+            rebuild = rebuild or (pairs.changed[p] and (pairs.mask[p] != 0 or pairs.rows[p] != 0))
+    detection.rebuild_table[0] = 1 if rebuild else 0
+    if not rebuild:
         return
     moves, active = False, 0
     for p in range(detection.pairs[0]):
