@@ -454,3 +454,14 @@ def test_gravity_of_a_scene_is_given_as_a_whole() -> None:
         scene.gravity[1] = -1.6
     scene.gravity = (0, -1.6, 0)
     assert scene.gravity.tolist() == [0, -1.6, 0]
+
+
+def test_simulations_and_states_say_what_they_are():
+    """A state shows no arrays: they would fill the screen."""
+    scene = sn.Scene()
+    scene.add_rope([(0, 0, 0), (0.1, 0, 0)], name="line")
+    scene.add_rigid_body(sn.Sphere(0.1), position=(0, 1, 0), name="ball")
+    sim = sn.Simulation(scene, dt=0.25)
+    sim.step(2)
+    assert repr(sim.state) == "<State: frame 2, 2 particles, 1 bodies>"
+    assert repr(sim) == "<Simulation: 0.5 s of <Scene: 2 particles, line, ball>>"

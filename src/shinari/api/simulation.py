@@ -256,6 +256,9 @@ class Simulation:
     changes = forward("_changes", Changes.changes)
     take_changes = forward("_changes", Changes.take_changes)
 
+    def __repr__(self) -> str:
+        return f"<Simulation: {self.time:g} s of {self.scene!r}>"
+
     def __reduce__(self) -> NoReturn:
         """Refuse copies by `copy` and `pickle`: memory that compiled code points to cannot be copied so.
 

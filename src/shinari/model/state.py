@@ -17,7 +17,7 @@ def array_layout(arrays: dict[str, np.ndarray], growing: frozenset[str]) -> dict
     return {name: (array.shape[rows[name] :], array.dtype) for name, array in arrays.items()}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class State:
     """State of a simulation.
 
@@ -57,6 +57,10 @@ class State:
             known = sorted(each for each in {*fields, *vars(State)} if not each.startswith("_"))
             raise SceneError(f"state: unknown name {check.short(name)}; known are {check.names(known, near=name)}")
         super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        bodies = self.system_arrays.get("bodies/positions", ())
+        return f"<State: frame {self.frame}, {len(self._positions)} particles, {len(bodies)} bodies>"
 
     @property
     def frame(self) -> int:

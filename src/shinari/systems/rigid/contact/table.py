@@ -224,10 +224,10 @@ def number_points(_, pairs: Pairs, detection: Detection):
 
     A search that finds no points for a pair without rows is no reason: when it happens depends on the steps before.
     """
-    total, rebuild = 0, detection.renew[0] != 0
-    if not rebuild and detection.changed[0] != 0:
-        for p in range(detection.pairs[0]):
-            rebuild = rebuild or (pairs.changed[p] and (pairs.mask[p] != 0 or pairs.rows[p] != 0))
+    total, rebuild, p = 0, detection.renew[0] != 0, 0
+    while not rebuild and detection.changed[0] != 0 and p < detection.pairs[0]:
+        rebuild = pairs.changed[p] and (pairs.mask[p] != 0 or pairs.rows[p] != 0)
+        p += 1
     detection.rebuild_table[0] = 1 if rebuild else 0
     if not rebuild:
         return
