@@ -14,6 +14,7 @@ import numpy as np
 from shinari.collision.law import tangential
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.model.spins import bounded
 from shinari.systems.colliders.collide import move, place
 from shinari.systems.colliders.supports import gap_above, plane_below, touches_plane
 
@@ -106,7 +107,8 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
 
     What lies on a collider does not go into it. Friction there holds it against a push that is within its cone, and
     against friction if the collider is no smoother than what rubs. It is not moved by that, not even until the collider
-    is solved again: a light particle would be far away.
+    is solved again: a light particle would be far away. What it does not take of a push, since that would throw it, the
+    other side does not get either.
 
     Args:
         contact_particles: The particles, and what they lie on.
@@ -116,10 +118,14 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
         pushes: Along the normal, by friction, and what a unit of inverse mass moves silently [kg m].
         grip: Coefficient of friction of what rubs.
         rate: 1 / h.
+
+    Returns:
+        What it and its support have taken less than the push [kg m].
     """
-    x, before = particles.x, place(particles.x, i)
+    x, before, lost = particles.x, place(particles.x, i), scale(pushes[0], ZERO)
     along, rubs, silent = pushes
     lies, n, push = plane_below(contact_particles, i, x, contact_particles.radius[i])
+    wanted = place(contact_particles.hold, i)
     if lies:
         silent = sub(silent, scale(n, min(dot(n, silent), 0.0)))
         aside, into = tangential(along, n), contact_particles.grip[i] * abs(dot(n, along))
@@ -128,16 +134,21 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
         if contact_particles.grip[i] >= grip:
             held = add(held, tangential(rubs, n))
             rubs = scale(n, dot(n, rubs))
-        contact_particles.hold[i] = sub(place(contact_particles.hold, i), scale(held, part))
+        wanted = sub(wanted, scale(held, part))
     move(x, particles.predicted, particles.v, i, part, add(add(along, rubs), silent), silent, rate)
     if lies:
         back = max(-gap_above(contact_particles, i, x), -push)
         contact_particles.push[i] = push + back
-        move(x, particles.predicted, particles.v, i, back, n, (ZERO, ZERO, ZERO), rate)
+        hold = bounded(wanted, contact_particles.grip[i] * contact_particles.push[i])
+        contact_particles.hold[i] = hold
+        back = add(scale(n, back), sub(hold, wanted))
+        move(x, particles.predicted, particles.v, i, ONE, back, (ZERO, ZERO, ZERO), rate)
         # a push that is not given back where it was taken would throw a particle that is so light
         gone, most = sub(place(x, i), before), FARTHEST * contact_particles.radius[i]
-        less = min(most * reciprocal(norm(gone)), ONE) - ONE
-        move(x, particles.predicted, particles.v, i, less, gone, (ZERO, ZERO, ZERO), rate)
+        less = ONE - min(most * reciprocal(norm(gone)), ONE)
+        move(x, particles.predicted, particles.v, i, -less, gone, (ZERO, ZERO, ZERO), rate)
+        lost = scale(gone, less / np.float64(x[i, 3]))
     now = place(x, i)
     contact_particles.path[i] += norm(sub(now, before))
     contact_particles.last_position[i] = now
+    return lost

@@ -80,14 +80,20 @@ def particle_previous_position(particles, i, h):
 
 @steady
 def share_push(contact_particles, particles, i, weights, pushes, grip, rate):
-    """Move the vertices of an element by their shares of what pushes a point, see `push_particle`."""
-    x = particles.x
-    if x[i[0], 3] > ZERO and weights[0] > ZERO:
-        push_particle(contact_particles, particles, i[0], x[i[0], 3] * weights[0], pushes, grip, rate)
-    if x[i[1], 3] > ZERO and weights[1] > ZERO:
-        push_particle(contact_particles, particles, i[1], x[i[1], 3] * weights[1], pushes, grip, rate)
-    if x[i[2], 3] > ZERO and weights[2] > ZERO:
-        push_particle(contact_particles, particles, i[2], x[i[2], 3] * weights[2], pushes, grip, rate)
+    """Move the vertices of an element by their shares of what pushes a point; returns the sum of `push_particle`."""
+    first = push_vertex(contact_particles, particles, i[0], weights[0], pushes, grip, rate)
+    second = push_vertex(contact_particles, particles, i[1], weights[1], pushes, grip, rate)
+    third = push_vertex(contact_particles, particles, i[2], weights[2], pushes, grip, rate)
+    return add(add(first, second), third)
+
+
+@steady
+def push_vertex(contact_particles, particles, i, weight, pushes, grip, rate):
+    """Move a particle by its share, if it has one and can move."""
+    w = particles.x[i, 3]
+    if w > ZERO and weight > ZERO:
+        return push_particle(contact_particles, particles, i, w * weight, pushes, grip, rate)
+    return scale(pushes[0], ZERO)
 
 
 @steady
@@ -159,11 +165,11 @@ def apply_stored_multiplier(
     )
     start = add(origins.position[particles.origin_index[i[0]]], start)
     along, rubs = scale(contacts.normal[m], sign * contacts.multiplier[m]), scale(contacts.friction_multiplier[m], sign)
-    multiplier = add(along, rubs)
-    record_impulse(contacts, m, multiplier, rate)
     law = combined_surface(contact_particles.surface[i[0]], body_shapes.surface[contacts.body_shape[m]])
-    share_push(contact_particles, particles, i, weights, (along, rubs, still), law[1], rate)
-    apply_reaction(frames, body_sweeps, b, sub(start, frames.x0[b]), multiplier, still, rate)
+    lost = share_push(contact_particles, particles, i, weights, (along, rubs, still), law[1], rate)
+    given = sub(add(along, rubs), lost)
+    record_impulse(contacts, m, given, rate)
+    apply_reaction(frames, body_sweeps, b, sub(start, frames.x0[b]), given, still, rate)
 
 
 @kernel(fastmath=STEADY)
@@ -238,10 +244,11 @@ def apply_answer(m, answer, item, body, grip, records):
     (i, part, w), (b, arm), rate = item, body, ONE / progress.substep[0]
     multiplier, other = add(push, rub), frames.inverse_mass[b]
     remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
-    record_impulse(contacts, m, multiplier, rate)
     each = ONE / (along + other) if along + other > ZERO else 0.0
-    share_push(contact_particles, particles, i, part, (push, rub, scale(silent, each)), grip, rate)
-    apply_reaction(frames, body_sweeps, b, arm, multiplier, scale(silent, -other * each), rate)
+    lost = share_push(contact_particles, particles, i, part, (push, rub, scale(silent, each)), grip, rate)
+    given = sub(multiplier, lost)
+    record_impulse(contacts, m, given, rate)
+    apply_reaction(frames, body_sweeps, b, arm, given, scale(silent, -other * each), rate)
     speed = blend(
         part, speed_of(particles, i[0], rate), speed_of(particles, i[1], rate), speed_of(particles, i[2], rate)
     )
