@@ -41,7 +41,7 @@ class GrainPairs(Pairs):
 
     remembers = True
     tolerated = 0.8
-    impact = 0.1
+    impact = 0.6
 
     def __init__(
         self,
