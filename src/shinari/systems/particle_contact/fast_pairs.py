@@ -58,22 +58,19 @@ def approach(d, w):
 
 @function(fastmath=STEADY)
 def closest(i, j, paths):
-    """Times at which two balls are closest in the past of the substep and ahead, and the least distance squared."""
-    d, back, ahead = (
-        sub(paths.at[i], paths.at[j]),
-        sub(paths.past[i], paths.past[j]),
-        sub(paths.ahead[i], paths.ahead[j]),
-    )
-    past, before = approach(sub(d, back), back)
-    future, after = approach(d, ahead)
-    return past, future, min(before, after)
+    """Time at which two balls are closest on their paths ahead, and whether they are within their reaches then."""
+    t, square = approach(sub(paths.at[i], paths.at[j]), sub(paths.ahead[i], paths.ahead[j]))
+    reach = paths.reach[i] + paths.reach[j]
+    return t, square < reach * reach
 
 
 @function(fastmath=STEADY)
 def meet(i, j, paths):
-    """Whether two balls come within their reaches on their paths."""
+    """Whether two balls come within their reaches ahead, or did in this substep."""
+    back = sub(paths.past[i], paths.past[j])
+    _, square = approach(sub(sub(paths.at[i], paths.at[j]), back), back)
     reach = paths.reach[i] + paths.reach[j]
-    return closest(i, j, paths)[2] < reach * reach
+    return closest(i, j, paths)[1] or square < reach * reach
 
 
 @kernel(fastmath=STEADY)
@@ -117,9 +114,11 @@ def plan_slices(_, paths: Paths, fast: FastBalls, control: Control, chunks: Chun
 
 
 @kernel(fastmath=STEADY)
-def shorten_path(b, paths: Paths, control: Control):
-    """Rows hold for this substep only."""
-    paths.ahead[b] = scale(paths.ahead[b], control.shorter[0])
+def straighten_path(b, paths: Paths, control: Control):
+    """Take the path in this substep alone, from its begin."""
+    past = paths.past[b]
+    paths.at[b], paths.ahead[b] = sub(paths.at[b], past), add(past, scale(paths.ahead[b], control.shorter[0]))
+    paths.past[b] = 0.0, 0.0, 0.0
 
 
 @kernel(fastmath=STEADY)
@@ -143,9 +142,8 @@ def place_in_slice(b, paths: Paths, centres: MemberPoints, control: Control):
 @function(fastmath=STEADY)
 def in_slice(i, j, paths, control):
     """Whether two balls come close in this slice of the time."""
-    past, future, square = closest(i, j, paths)
-    reach, t = paths.reach[i] + paths.reach[j], past if control.resume[0] != 0 else future
-    return square < reach * reach and min(np.int64(t * control.slices[0]), control.slices[0] - 1) == control.slice[0]
+    t, close = closest(i, j, paths)
+    return close and min(np.int64(t * control.slices[0]), control.slices[0] - 1) == control.slice[0]
 
 
 @kernel(fastmath=STEADY)
@@ -171,7 +169,7 @@ def gather_in_slice(b, pairs: BallPairs, starts: Offsets, paths: Paths, control:
 @function(fastmath=STEADY)
 def owns_fast_pair(b, f, paths):
     """Whether a ball has the pair with a fast one; of two fast balls the first has it."""
-    return b != f and not (paths.fast[b] and f < b) and meet(b, f, paths)
+    return b != f and not (paths.fast[b] and f < b) and closest(b, f, paths)[1]
 
 
 @kernel(fastmath=STEADY)
@@ -269,7 +267,7 @@ class PathSearch:
     def _record_fast(self, p: Program) -> None:
         control, paths, search = self._control, self.paths, self._search
         number, starts = (control.balls, 0), search.offsets
-        p.launch(shorten_path, paths, control, count=number, grain=8 * SHARE)
+        p.launch(straighten_path, paths, control, count=number, grain=8 * SHARE)
         with p.loop((control.slices, 0), index=(control.slice, 0)):
             p.launch(place_in_slice, paths, self._centres, control, count=number, grain=8 * SHARE)
             search.record_find(p, number)
