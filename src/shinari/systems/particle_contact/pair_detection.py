@@ -1,8 +1,8 @@
 """Detection of the pairs of balls that may touch before the next detection.
 
-Each ball may stray from where the mean motion of all takes it by a margin of its own, which follows from its speed, so
-that a fast one does not fill the lists of the others. Two balls are a row when they may come to touch within their
-margins. A ball that goes too far in a substep for that has a small margin around its path, see `fast_pairs`. Balls are
+Each ball goes on with the velocity that it has, and may stray from there by a margin. Two balls are a row when they
+come to touch within their margins on these paths, or did in this substep. Those that leave their margins get new paths
+and are searched alone, see `strayed_pairs`; the paths of balls that go far in a substep, see `fast_pairs`. Balls are
 numbered cell by cell, about sixteen in one: consecutive rows then lie close together.
 """
 
@@ -51,7 +51,7 @@ from shinari.systems.particle_contact.strayed_pairs import (
 )
 from shinari.systems.particle_contact.warm_start import Memory, recall
 
-# A margin is this much more than what a speed covers in the time ahead.
+# A ball goes as far as it may by its speed, and this much more.
 SPARE = 1.2
 # No margin is below this part of the radius: contacts change speeds.
 LEAST = 0.2
@@ -63,8 +63,8 @@ AHEAD = 0.5
 LONE, CROWD = 16.0, 4.0
 # Side of the cells of the numbering in mean radii; no less than this part of the extent of all.
 CELL, FINEST = 5.0, 1e-6
-# Each further detection in a step doubles the least margin, up to so many times it, or up to twice it where each
-# particle has so many rows.
+# Each detection since many balls have strayed doubles the least margin, up to so many times it, or up to twice it where
+# each particle has so many rows.
 MOST_GROWTH, CROWDED = 16.0, 4
 # Balls for which it is worth waking one more thread.
 SHARE = 512

@@ -1,8 +1,8 @@
 """Particles against particles: loose ones, and the vertices of sheets in particle mode.
 
-Pairs are found once a step with a margin, and again when a particle leaves its margin: nothing is missed, and nothing
-is carried from one step to the next. While the boxes around the objects are too far apart for any two to meet, a step
-only looks whether that still holds.
+Pairs are found once a step with margins, and new ones of the particles that leave theirs: nothing is missed, and
+nothing is carried from one step to the next. While the boxes around the objects are too far apart for any two to meet,
+a step only looks whether that still holds.
 """
 
 import math
