@@ -46,6 +46,7 @@ from shinari.systems.particle_contact.strayed_pairs import (
     count_strayed_pairs,
     drop_known,
     fill_strayed_pairs,
+    margin_of,
     mark_strayed,
     renew_path,
 )
@@ -53,8 +54,7 @@ from shinari.systems.particle_contact.warm_start import Memory, recall
 
 # A ball goes as far as it may by its speed, and this much more.
 SPARE = 1.2
-# No margin is below this part of the radius: contacts change speeds.
-LEAST = 0.2
+# No margin is below this part of the mean radius while most balls move.
 MOST = 0.4
 # The time ahead ends when a typical ball has moved by this part of a typical radius, but not within a substep.
 AHEAD = 0.5
@@ -111,7 +111,7 @@ def plan_detection(_, control: Control, chunks: Chunks, count: np.int64, h: np.f
         ahead = min(ahead, max(AHEAD * radius / typical, h))
     # whole substeps; the one in the middle of which rows are found is one of them, and over
     control.ahead[0] = h * max(np.floor(ahead / h + 0.5), 1.0) - (h if control.resume[0] != 0 else 0.0)
-    control.margin[0] = max(LEAST * control.growth[0] * radius, min(2.0 * typical * ahead, MOST * radius))
+    control.least[0] = min(2.0 * typical * ahead, MOST * radius)
     control.fast_margin[0] = (CROWD if typical * 1.5 * h > AHEAD * radius else LONE) * radius
     # positions stray by their rounding
     control.rounding[0] = 4.0 * epsilon * largest
@@ -139,7 +139,7 @@ def place_members(m, members: Members, points: MemberPoints, particles: Particle
         p = particles.predicted[i]
         path = sub(add(sub((x[0], x[1], x[2]), p), scale(v, h)), scale(mean, h))
         longest = max(longest, norm(path))
-    members.margin[m], members.path[m] = convert(control.margin[0], radius), path
+    members.margin[m], members.path[m] = margin_of(radius, control), path
     members.velocity[m] = relative
     members.fast[m] = convert(SPARE, radius) * longest > convert(control.fast_margin[0], radius)
     at = origin_of(i, particles, origins)

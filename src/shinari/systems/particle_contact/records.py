@@ -190,6 +190,6 @@ class Control(Record):
     fast_margin = Field(np.float64, unit="m", doc="balls with larger margins are fast")
     elapsed = Field(np.float64, unit="s", doc="time from the detection to the begin of this substep")
     ahead = Field(np.float64, unit="s", doc="time from the detection for which its rows hold")
-    margin = Field(np.float64, unit="m", doc="margin of the balls")
+    least = Field(np.float64, unit="m", doc="margin at least, while most balls move")
     rounding = Field(np.float64, unit="m", doc="of positions")
     escape = Field(np.float64, unit="m", doc="how far what overlapped may come out in this sweep")

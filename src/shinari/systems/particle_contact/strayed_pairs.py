@@ -38,6 +38,8 @@ from shinari.systems.particle_contact.records import (
 
 # The rows of all balls are found anew where more than one of so many has strayed.
 FEW = 3
+# No margin is below this part of the radius: contacts change speeds.
+LEAST = 0.2
 
 
 @kernel
@@ -59,6 +61,12 @@ def choose_search(_, control: Control, chunks: Chunks):
     control.search[0] = control.crowd[0] = control.partial[0] == 0
 
 
+@function(fastmath=STEADY)
+def margin_of(radius, control):
+    """Margin of a ball."""
+    return max(convert(LEAST * control.growth[0], radius) * radius, convert(control.least[0], radius))
+
+
 @kernel(fastmath=STEADY, mixed=True)
 def renew_path(b, balls: SortedBalls, members: Members, particles: Particles, origins: Origins, paths: Paths,
                control: Control, h: real):  # fmt: skip
@@ -74,7 +82,7 @@ def renew_path(b, balls: SortedBalls, members: Members, particles: Particles, or
     if balls.strayed[b]:
         balls.velocity[b] = sub(v, mean)
         balls.origin[b] = sub(place, scale(balls.velocity[b], elapsed))
-        balls.margin[b] = convert(control.margin[0], h)
+        balls.margin[b] = margin_of(members.radius[m], control)
     velocity = balls.velocity[b]
     off = norm(sub(sub(place, balls.origin[b]), scale(velocity, elapsed)))
     past = sub(add(sub((x[0], x[1], x[2]), p), scale(v, h)), scale(mean, h))
