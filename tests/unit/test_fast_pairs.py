@@ -37,26 +37,28 @@ def close_on_paths(begin, ways, reaches, fast):
     return found
 
 
-def fast_pairs(begin, ways, reaches, fast, threads):
-    """Pairs of which one is fast that come within their reaches on their paths, (K, 2)."""
+def fast_pairs(begin, ways, reaches, fast, behind):
+    """Pairs of which one is fast that come within their reaches on their paths, (K, 2); these lie behind or ahead."""
     points, control = Points.zeros(len(begin), np.float64), Control.zeros(1)
     search = PairSearch(points)
-    on_paths = PathSearch(search, MemberPoints(at=points.at), control)
+    on_paths = PathSearch(search, MemberPoints(at=points.at), control, 1.0)
     paths = on_paths.paths
-    paths.end[...], paths.displacement[...], paths.reach[...], paths.fast[...] = begin + ways, ways, reaches, fast
-    control.balls[0] = len(begin)
+    paths.at[...], paths.reach[...], paths.fast[...] = begin + ways * behind, reaches, fast
+    paths.past[...], paths.ahead[...] = ways * behind, ways * (not behind)
+    control.balls[0], control.resume[0], control.ahead[0] = len(begin), behind, float(not behind)
     p = Program()
     on_paths.record_find(p)
-    p.run(threads)
+    p.run(1)
     pairs = search.pairs.balls[: on_paths.total[0][0]]
     np.testing.assert_array_equal(pairs[:, 0], np.repeat(np.arange(len(begin)), np.diff(search.offsets.start)))
     return np.sort(pairs[fast[pairs].any(axis=1)], axis=1)
 
 
 @pytest.mark.bounds
+@pytest.mark.parametrize("behind", [False, True], ids=["ahead", "behind"])
 @pytest.mark.parametrize("few", [0, 1 << 20], ids=["slices", "all with all"])
 @pytest.mark.parametrize(("speed", "share"), [(0.0, 1.0), (0.3, 1.0), (5.0, 1.0), (5.0, 0.1), (500.0, 0.3)])
-def test_pairs_are_those_that_come_close_on_their_paths(speed, share, few, monkeypatch):
+def test_pairs_are_those_that_come_close_on_their_paths(speed, share, few, behind, monkeypatch):
     monkeypatch.setattr(module, "FEW", few)
     rng = np.random.default_rng(5)
     count = 40
@@ -65,7 +67,7 @@ def test_pairs_are_those_that_come_close_on_their_paths(speed, share, few, monke
     ways = np.where(fast[:, None], speed * rng.normal(size=(count, 3)), 0.0)
     ways[:6] = ways[0]  # side by side
     fast[:6] = fast[0]
-    pairs = fast_pairs(begin, ways, reaches, fast, 1)
+    pairs = fast_pairs(begin, ways, reaches, fast, behind)
     assert len({tuple(pair) for pair in pairs.tolist()}) == len(pairs)
     assert {tuple(pair) for pair in pairs.tolist()} == close_on_paths(begin, ways, reaches, fast)
 

@@ -81,6 +81,37 @@ def test_a_point_with_many_rows_has_a_batch_for_each():
     assert len(limits(batches)) == BLOCK + 1
 
 
+@pytest.mark.parametrize("parts", [(300, 1), (1000, 500, 700), (0, 200)])
+def test_appended_rows_are_solved_after_those_before(parts):
+    rng = np.random.default_rng(len(parts))
+    count, edges = sum(parts), np.cumsum((0, *parts))
+    points = rng.integers(0, 400, (count, 2))
+    points[:, 1] += 400
+    claims: Any = Claims.zeros(800)
+    claims.free[...] = True
+    batches, log, solved = RowBatches(claims, count), Log.zeros(count), []
+    batches.links.points[...] = points
+    for part, last in enumerate(edges[1:]):
+        p = Program()
+        batches.record_arrange(p, int(last), appends=part > 0)
+        p.run(1)
+    p = Program()
+    batches.record_sweep(p, solve_block, log)
+    p.run(2)
+    assert sorted(batches.links.row) == list(range(count))
+    stored = np.zeros_like(points)
+    stored[batches.links.row] = points
+    colours = log.solved - 1
+    assert (np.diff(colours) >= 0).all()
+    for first, last in itertools.pairwise(edges):
+        np.testing.assert_array_equal(np.sort(batches.links.row[first:last]), np.arange(first, last))
+        solved.append(set(colours[first:last]))
+    assert not any(one & other for one, other in itertools.combinations(solved, 2))
+    for begin, end in itertools.pairwise(limits(batches)):
+        assert 0 < end - begin <= WIDTH
+        assert len(np.unique(stored[begin:end])) == 2 * (end - begin)
+
+
 def test_no_rows():
     batches, _, _ = arranged(np.zeros((0, 2), np.int64), np.ones(3, bool))
     assert batches.colours.current.colours[0] == 0

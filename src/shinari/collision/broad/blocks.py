@@ -59,6 +59,12 @@ class CurrentColour(Record):
     colour = Field(np.int64, doc="the colour that is solved now")
     first = Field(np.int64, doc="its first block in the order")
     count = Field(np.int64, doc="its blocks")
+    begin_row = Field(np.int64, doc="rows that were arranged before")
+    begin_block = Field(np.int64, doc="their blocks")
+    begin_colour = Field(np.int64, doc="their colours")
+    skipped = Field(np.int64, doc="colours that a sweep leaves out, the first ones")
+    swept = Field(np.int64, doc="colours of a sweep")
+    fresh_colours = Field(np.int64, doc="colours of the rows that are arranged now")
 
 
 @function
@@ -71,8 +77,24 @@ def rows_of_block(k, blocks, current):
 @kernel
 def count_blocks(_, current: CurrentColour):
     """Blocks that the rows fill."""
-    current.blocks[0] = (current.rows[0] + current.block[0] - 1) // current.block[0]
-    current.colours[0] = 0
+    fresh = current.rows[0] - current.begin_row[0]
+    current.blocks[0] = current.begin_block[0] + (fresh + current.block[0] - 1) // current.block[0]
+    current.colours[0] = current.begin_colour[0]
+
+
+@kernel
+def begin_blocks(_, current: CurrentColour, appends: np.int64):
+    """Rows are arranged anew, or after those that are."""
+    current.begin_row[0] = current.rows[0] if appends != 0 else 0
+    current.begin_block[0] = current.blocks[0] if appends != 0 else 0
+    current.begin_colour[0] = current.colours[0] if appends != 0 else 0
+
+
+@function
+def rows_arranged(b, current):
+    """First row, and last row + 1, as found, of a block that is arranged now."""
+    begin = current.begin_row[0] + (b - current.begin_block[0]) * current.block[0]
+    return begin, min(begin + current.block[0], current.rows[0])
 
 
 @kernel
@@ -89,8 +111,8 @@ def first_fit(rows_type: type[Record]) -> Kernel:
     @kernel(in_order=True)
     def fit_blocks(_, rows: Annotated[Any, rows_type], claims: Claims, blocks: Blocks, current: CurrentColour):
         one, extra, most = np.uint64(1), COLOURS, 0
-        for b in range(current.blocks[0]):
-            begin, end = b * current.block[0], min((b + 1) * current.block[0], current.rows[0])
+        for b in range(current.begin_block[0], current.blocks[0]):
+            begin, end = rows_arranged(b, current)
             seen = np.uint64(0)
             for r in range(begin, end):
                 for k in range(width):
@@ -109,7 +131,8 @@ def first_fit(rows_type: type[Record]) -> Kernel:
                         claims.taken[rows.points[r, k]] |= bit
             blocks.colour[b] = colour
             most = max(most, colour + 1)
-        current.colours[0], current.edges[0] = most, most + 1
+        current.fresh_colours[0], current.colours[0] = most, current.begin_colour[0] + most
+        current.edges[0] = current.colours[0] + 1
 
     return fit_blocks
 
@@ -117,30 +140,36 @@ def first_fit(rows_type: type[Record]) -> Kernel:
 @kernel(in_order=True)
 def order_blocks(_, blocks: Blocks, starts: Starts, current: CurrentColour):
     """Sort the blocks by colour; within a colour they keep their order."""
-    for c in range(current.colours[0] + 1):
+    first, last = current.begin_colour[0], current.colours[0]
+    for c in range(first, last + 1):
         starts.first[c] = 0
-    for b in range(current.blocks[0]):
-        starts.first[blocks.colour[b]] += 1
-    total = 0
-    for c in range(current.colours[0] + 1):
+    for b in range(current.begin_block[0], current.blocks[0]):
+        starts.first[first + blocks.colour[b]] += 1
+    total = current.begin_block[0]
+    for c in range(first, last + 1):
         count = starts.first[c]
         starts.first[c] = total
         total += count
-    for b in range(current.blocks[0]):
-        colour = blocks.colour[b]
+    for b in range(current.begin_block[0], current.blocks[0]):
+        colour = first + blocks.colour[b]
         blocks.order[starts.first[colour]] = b
         starts.first[colour] += 1
-    for c in range(current.colours[0], 0, -1):
+    for c in range(last, first, -1):
         starts.first[c] = starts.first[c - 1]
-    starts.first[0] = 0
+    starts.first[first] = current.begin_block[0]
+
+
+@function
+def first_block(colour, starts, current):
+    """Go on to a colour: its first block in the order, and how many it has."""
+    current.first[0] = starts.first[colour]
+    current.count[0] = starts.first[colour + 1] - current.first[0]
 
 
 @kernel
 def take_colour(_, starts: Starts, current: CurrentColour):
     """Go on to the next colour."""
-    colour = current.colour[0]
-    current.first[0] = starts.first[colour]
-    current.count[0] = starts.first[colour + 1] - current.first[0]
+    first_block(current.colour[0], starts, current)
 
 
 class BlockColours:
@@ -164,9 +193,10 @@ class BlockColours:
         self.current.block[0] = block
         self.blocks, self.starts = Blocks.zeros(64, precision), Starts.zeros(2 * COLOURS, precision)
 
-    def record_colour(self, p: Program, count: Cell) -> None:
-        """Record the colouring of the first `count` rows."""
+    def record_colour(self, p: Program, count: Cell, appends: bool = False) -> None:
+        """Record the colouring of the first `count` rows; or of those after the ones that have colours, with others."""
         current = self.current
+        p.serial(begin_blocks, current, int(appends))
         p.copy(count, (current.rows, 0))
         p.serial(count_blocks, current)
         p.require(self.blocks, (current.blocks, 0))

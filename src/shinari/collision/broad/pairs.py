@@ -142,8 +142,8 @@ class PairSearch:
         self.grid = Grid(points, MOST_LEVELS)
         self.offsets = Offsets.zeros(len(points) + 1, points.precision)
         self.pairs = BallPairs.zeros(8 * len(points), points.precision)
-        self._scan = Scan(self.offsets)
-        self.total = self._scan.total
+        self.scan = Scan(self.offsets)
+        self.total = self.scan.total
 
     def record_find(self, p: Program, count: Cell) -> None:
         """Record the search among the first `count` balls. The run stops where they are spread too far."""
@@ -151,7 +151,7 @@ class PairSearch:
         records = grid.ordered, grid.cells, grid.levels, grid.extent, self.offsets, self.pairs
         grid.record_build(p, count)
         p.launch(count_pairs, *records, count=(grid.extent.entries, 0))
-        self._scan.record(p, count)
+        self.scan.record(p, count)
         p.require(self.pairs, self.total)
         p.launch(fill_pairs, *records, count=(grid.extent.entries, 0))
 

@@ -24,10 +24,19 @@ from typing import Any
 
 import numpy as np
 
-from shinari.collision.broad.blocks import SHARE, BlockColours, Blocks, Claims, CurrentColour, take_colour
+from shinari.collision.broad.blocks import (
+    SHARE,
+    BlockColours,
+    Blocks,
+    Claims,
+    CurrentColour,
+    Starts,
+    first_block,
+    rows_arranged,
+)
 from shinari.compute import Field, Kernel, Program, Record, function, kernel, real, scratch
 from shinari.compute.program import Cell
-from shinari.compute.scan import Offsets, Scan
+from shinari.compute.scan import Offsets
 
 # Rows of a batch: a vector of 256 bits in float32.
 WIDTH = 8
@@ -57,6 +66,8 @@ class Total(Record):
 
     batches = Field(np.int64)
     ends = Field(np.int64, doc="batches and one")
+    fresh = Field(np.int64, doc="blocks that are arranged now")
+    block_ends = Field(np.int64, doc="blocks and one")
     last = Field(np.int64, doc="place of the last block of the rows in the order of the colours")
 
 
@@ -75,8 +86,7 @@ def lowest_gap(word):
 @function
 def block_at(q, blocks, current):
     """First row, and last row + 1, as found, of the block at a place in the order of the colours."""
-    begin = blocks.order[q] * current.block[0]
-    return begin, min(begin + current.block[0], current.rows[0])
+    return rows_arranged(blocks.order[q], current)
 
 
 @kernel
@@ -114,22 +124,53 @@ def fill_batches(k, blocks: Blocks, current: CurrentColour, links: Links, claims
 
 @kernel(in_order=True)
 def count_batches(_, blocks: Blocks, starts: Offsets, current: CurrentColour, total: Total):
-    """How many batches there are, and where the last block stands."""
-    total.batches[0] = starts.start[current.blocks[0]]
-    total.ends[0], total.last[0] = total.batches[0] + 1, 0
-    while total.last[0] < current.blocks[0] and blocks.order[total.last[0]] != current.blocks[0] - 1:
+    """Where the batches of each block begin, how many there are, and where the last block stands."""
+    first, last = current.begin_block[0], current.blocks[0]
+    batches = total.batches[0] if first > 0 else 0
+    for q in range(first, last):
+        count = starts.start[q]
+        starts.start[q] = batches
+        batches += count
+    starts.start[last], total.batches[0], total.ends[0], total.last[0] = batches, batches, batches + 1, first
+    while total.last[0] < last and blocks.order[total.last[0]] != last - 1:
         total.last[0] += 1
 
 
 @kernel
+def count_fresh(_, current: CurrentColour, total: Total):
+    """How many blocks are arranged now."""
+    total.fresh[0], total.block_ends[0] = current.blocks[0] - current.begin_block[0], current.blocks[0] + 1
+
+
+@kernel
+def count_swept(_, current: CurrentColour):
+    """Colours of a sweep."""
+    current.swept[0] = current.colours[0] - current.skipped[0]
+
+
+@kernel
+def take_swept_colour(_, starts: Starts, current: CurrentColour):
+    """Go on to the next colour of a sweep."""
+    first_block(current.skipped[0] + current.colour[0], starts, current)
+
+
+@kernel
+def take_fresh_colour(_, starts: Starts, current: CurrentColour):
+    """Go on to the next colour of the rows that are arranged now."""
+    first_block(current.begin_colour[0] + current.colour[0], starts, current)
+
+
+@kernel
 def store_order(
-    q, blocks: Blocks, current: CurrentColour, links: Links, starts: Offsets, batches: Batches, total: Total
+    k, blocks: Blocks, current: CurrentColour, links: Links, starts: Offsets, batches: Batches, total: Total
 ):
     """Where the batches of the block at a place in the order begin, and where its rows are stored."""
+    q = current.begin_block[0] + k
     begin, end = block_at(q, blocks, current)
     # the last block of the rows may have fewer of them than the others
     size = current.block[0]
-    row = q * size - (current.blocks[0] * size - current.rows[0] if total.last[0] < q else 0)
+    filled = (current.blocks[0] - current.begin_block[0]) * size - (current.rows[0] - current.begin_row[0])
+    row = current.begin_row[0] + (q - current.begin_block[0]) * size - (filled if total.last[0] < q else 0)
     next_row = scratch(BLOCK, 0)
     count = starts.start[q + 1] - starts.start[q]
     for n in range(count):
@@ -182,22 +223,23 @@ class RowBatches:
         precision = claims.precision
         self.links, self.batches, self._total = Links.zeros(count, precision), Batches.zeros(1), Total.zeros(1)
         self._claims, self._width, self.starts = claims, width, Offsets.zeros(1, precision)
-        self._scan = Scan(self.starts)
         self.colours = BlockColours(self.links, claims, BLOCK)
 
-    def record_arrange(self, p: Program, count: Cell) -> None:
-        """Record the batches of the first `count` rows."""
-        current, blocks = self.colours.current, self.colours.blocks
+    def record_arrange(self, p: Program, count: Cell, appends: bool = False) -> None:
+        """Record the batches of the first `count` rows; or of those after the ones that have batches, after these."""
+        current, blocks, total = self.colours.current, self.colours.blocks, self._total
         p.copy(min(p.block_rows, BLOCK), (current.block, 0))
-        self.colours.record_colour(p, count)
-        number = current.blocks, 0
-        self._scan.make_room(p, number)
-        self.colours.record_sweep(p, fill_batches, self.links, self._claims, self.starts, self._width)
-        self._scan.record(p, number)
-        p.serial(count_batches, blocks, self.starts, current, self._total)
-        p.require(self.batches, (self._total.ends, 0))
-        lists = blocks, current, self.links, self.starts, self.batches, self._total
-        p.launch(store_order, *lists, count=number, grain=SHARE)
+        self.colours.record_colour(p, count, appends)
+        p.serial(count_fresh, current, total)
+        p.require(self.starts, (total.block_ends, 0))
+        with p.loop((current.fresh_colours, 0), index=(current.colour, 0)):
+            p.serial(take_fresh_colour, self.colours.starts, current)
+            p.launch(fill_batches, blocks, current, self.links, self._claims, self.starts, self._width,
+                     count=(current.count, 0), grain=SHARE)  # fmt: skip
+        p.serial(count_batches, blocks, self.starts, current, total)
+        p.require(self.batches, (total.ends, 0))
+        lists = blocks, current, self.links, self.starts, self.batches, total
+        p.launch(store_order, *lists, count=(total.fresh, 0), grain=SHARE)
 
     def record_sweep(self, p: Program, sweep: Kernel, *records: Any) -> None:
         """Record a launch for the blocks of each colour, one colour after another.
@@ -205,7 +247,8 @@ class RowBatches:
         The kernel gets the number of the block within its colour, `starts`, `batches`, `current` and the given records.
         """
         current = self.colours.current
-        with p.loop((current.colours, 0), index=(current.colour, 0)):
-            p.serial(take_colour, self.colours.starts, current)
+        p.serial(count_swept, current)
+        with p.loop((current.swept, 0), index=(current.colour, 0)):
+            p.serial(take_swept_colour, self.colours.starts, current)
             arguments = self.starts, self.batches, current, *records
             p.launch(sweep, *arguments, count=(current.count, 0), grain=SHARE)

@@ -31,7 +31,7 @@ from shinari.model.settings import Settings
 from shinari.systems.grains.rows import give_lane, set_signs, store_lane, take_lanes
 from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.pair_rows import upright
-from shinari.systems.particle_contact.records import Members, RowBalls, Rows, Shifts, SortedBalls
+from shinari.systems.particle_contact.records import Control, Members, RowBalls, Rows, Shifts, SortedBalls
 
 VOLUME = 0.03
 RUPTURE = VOLUME ** (1.0 / 3.0) + 0.1 * VOLUME ** (2.0 / 3.0)
@@ -87,9 +87,10 @@ def warn_of_cohesion(model: Model, settings: Settings, table: MemberTable) -> No
 
 
 @kernel(fastmath=STEADY)
-def take_bridge(link, links: Links, bridges: Bridges, balls: SortedBalls, members: Members, cohesions: Cohesions,
-                unit: real, stretch: real):  # fmt: skip
+def take_bridge(item, links: Links, bridges: Bridges, balls: SortedBalls, members: Members, cohesions: Cohesions,
+                control: Control, unit: real, stretch: real):  # fmt: skip
     """Write the bridge of a row; `unit` is the force for a radius of 1 m and 1 Pa. The drier of the two decides."""
+    link = item + control.rows_before[0]
     r = np.int64(links.row[link])
     i, j = links.points[link]
     one, other = members.radius[balls.member[i]], members.radius[balls.member[j]]

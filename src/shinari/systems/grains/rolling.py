@@ -21,8 +21,10 @@ from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import ONE, ZERO, add, cross, norm, reciprocal, scale, sub
 from shinari.model.spins import GIVES, Spins, bounded
 from shinari.systems.grains.rows import RAISED, SILENT, SLOP, chosen, give_lane, set_signs, store_lane, take_lanes
+from shinari.systems.particle_contact.links import FIRST, next_link
 from shinari.systems.particle_contact.pair_rows import contact_plane, upright
 from shinari.systems.particle_contact.records import (
+    Appended,
     Control,
     RowBalls,
     Rows,
@@ -73,32 +75,33 @@ def scatter_spins(b, turning: TurningBalls, balls: SortedBalls, spins: Spins, ra
 
 
 @kernel(fastmath=STEADY)
-def take_roll(link, links: Links, rolls: Rolls, balls: SortedBalls, spins: Spins, warm_start: WarmStart,
+def take_roll(item, links: Links, rolls: Rolls, balls: SortedBalls, spins: Spins, warm_start: WarmStart,
               ranges: WarmStartRanges, warm_rolls: WarmRolls, control: Control):  # fmt: skip
     """Write the rolling friction of a row, with what is known of it."""
+    link = item + control.rows_before[0]
     r = np.int64(links.row[link])
     i, j = links.points[link]
     p, q = np.int64(balls.particle[i]), np.int64(balls.particle[j])
     # of what does not turn the coefficient is negative
     most = max(max(spins.rolling[p], spins.rolling[q]), ZERO)
     rolls.limit[r] = most * spins.radius[p] * spins.radius[q] / (spins.radius[p] + spins.radius[q])
-    found, sign = (
-        recall(np.int64(i), np.int64(j), balls, warm_start, ranges) if control.warm_start[0] > 0 else (-1, ONE)
-    )
+    asks = control.warm_start[0] > 0 and control.partial[0] == 0
+    found, sign = recall(np.int64(i), np.int64(j), balls, warm_start, ranges) if asks else (-1, ONE)
     zero = ZERO * most
     rolls.moment[r] = scale(warm_rolls.moment[found], sign) if found >= 0 else (zero, zero, zero)
 
 
 @kernel
-def remember_roll(b, row_offsets: Offsets, links: Links, rows: Rows, rolls: Rolls, warm_start_offsets: Offsets,
-                  warm_rolls: WarmRolls):  # fmt: skip
+def remember_roll(b, row_offsets: Offsets, links: Links, appended: Appended, balls: SortedBalls, rows: Rows,
+                  rolls: Rolls, warm_start_offsets: Offsets, warm_rolls: WarmRolls):  # fmt: skip
     """Put away the rolling friction of the rows of a ball that push."""
-    at = warm_start_offsets.start[b]
-    for link in range(row_offsets.start[b], row_offsets.start[b + 1]):
+    at, link = warm_start_offsets.start[b], next_link(FIRST, b, row_offsets, appended, balls)
+    while link >= 0:
         r = np.int64(links.row[link])
         if rows.push[r] != ZERO:
             warm_rolls.moment[at] = rolls.moment[r]
             at += 1
+        link = next_link(link, b, row_offsets, appended, balls)
 
 
 @function(fastmath=STEADY)

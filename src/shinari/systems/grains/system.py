@@ -41,6 +41,7 @@ class GrainPairs(Pairs):
 
     remembers = True
     tolerated = 0.8
+    impact = 0.6
 
     def __init__(
         self,
@@ -146,10 +147,12 @@ class GrainPairs(Pairs):
             p.serial(join_exponents, control, self._chunks, float(np.log(MOST_SCALING)))
             p.stop_if((control.too_strong, 0))
             p.launch(set_factor, *records, *self._up, count=(control.balls, 0))
+
+    def _record_take(self, p: Program, count: tuple[np.ndarray, int]) -> None:
         if self._bridges is not None:
             p.require(self._bridges, (self.control.rows_read, 0))
             p.launch(take_bridge, self.detection.batches.links, self._bridges, self.detection.balls, self._members,
-                     self._cohesions, contact_force(1.0, 1.0), STRETCH, count=(self.control.rows, 0))  # fmt: skip
+                     self._cohesions, self.control, contact_force(1.0, 1.0), STRETCH, count=count)  # fmt: skip
 
     def _record_renew(self, p: Program) -> None:
         """A substep begins with the multipliers of the last one."""

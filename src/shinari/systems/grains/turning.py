@@ -59,16 +59,16 @@ class TurningPairs(GrainPairs):
         found, control = self.detection, self.control
         offsets: Offsets = found.memory.offsets
         p.require(self._warm_rolls, (control.warm_start, 0))
-        p.launch(remember_roll, found.row_offsets, found.batches.links, found.rows, self._rolls, offsets,
-                 self._warm_rolls, count=(control.balls, 0), grain=SHARE)  # fmt: skip
+        p.launch(remember_roll, found.row_offsets, found.batches.links, found.appended, found.balls,
+                 found.rows, self._rolls, offsets, self._warm_rolls, count=(control.balls, 0), grain=SHARE)  # fmt: skip
 
-    def _record_find(self, p: Program, resume: bool) -> None:
-        super()._record_find(p, resume)
+    def _record_take(self, p: Program, count: tuple[np.ndarray, int]) -> None:
+        super()._record_take(p, count)
         found, control = self.detection, self.control
         memory = found.memory
         p.require(self._rolls, (control.rows_read, 0))
         p.launch(take_roll, found.batches.links, self._rolls, found.balls, self._spins, memory.warm_start,
-                 memory.ranges, self._warm_rolls, control, count=(control.rows, 0), grain=8 * SHARE)  # fmt: skip
+                 memory.ranges, self._warm_rolls, control, count=count, grain=8 * SHARE)  # fmt: skip
 
     def _record_gather(self, p: Program) -> None:
         super()._record_gather(p)

@@ -15,6 +15,7 @@ from shinari.collision.broad.pairs import BallPairs, PairSearch
 from shinari.compute import Field, Program, Record, function, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
+from shinari.maths.vec3 import add, dot, norm, scale, sub
 from shinari.systems.particle_contact.records import CHUNK, Chunks, Control, MemberPoints
 
 # Comparisons of fast balls with all others up to which no slices are made.
@@ -28,8 +29,9 @@ SHARE = 256
 class Paths(Record):
     """Paths of the balls, P rows."""
 
-    end = Field(np.float64, 3, unit="m", doc="position in the world at the end")
-    displacement = Field(np.float64, 3, unit="m", doc="from its begin to its end; zero of slow balls")
+    at = Field(np.float64, 3, unit="m", doc="position in the world now")
+    past = Field(np.float64, 3, unit="m", doc="displacement in this substep up to now")
+    ahead = Field(np.float64, 3, unit="m", doc="displacement from now on, while the rows hold")
     reach = Field(np.float64, unit="m", doc="radius and margin")
     fast = Field(np.bool_)
 
@@ -41,16 +43,34 @@ class FastBalls(Record):
 
 
 @function(fastmath=STEADY)
-def closest(i, j, paths):
-    """Time at which two balls are closest on their paths, and whether they are within their reaches then."""
-    u, v, p, q = paths.displacement[i], paths.displacement[j], paths.end[i], paths.end[j]
-    w = u[0] - v[0], u[1] - v[1], u[2] - v[2]
-    d = p[0] - q[0] - w[0], p[1] - q[1] - w[1], p[2] - q[2] - w[2]
-    square, along = w[0] * w[0] + w[1] * w[1] + w[2] * w[2], d[0] * w[0] + d[1] * w[1] + d[2] * w[2]
+def approach(d, w):
+    """Time in 0..1 at which two balls are closest, and the square of their distance then.
+
+    Args:
+        d: From the second to the first at the begin.
+        w: Displacement of the first relative to the second.
+    """
+    square, along = dot(w, w), dot(d, w)
     t = min(max(-along / square, 0.0), 1.0) if square > 0.0 else 0.0
-    x, y, z = d[0] + t * w[0], d[1] + t * w[1], d[2] + t * w[2]
+    nearest = add(d, scale(w, t))
+    return t, dot(nearest, nearest)
+
+
+@function(fastmath=STEADY)
+def closest(i, j, paths):
+    """Time at which two balls are closest on their paths ahead, and whether they are within their reaches then."""
+    t, square = approach(sub(paths.at[i], paths.at[j]), sub(paths.ahead[i], paths.ahead[j]))
     reach = paths.reach[i] + paths.reach[j]
-    return t, x * x + y * y + z * z < reach * reach
+    return t, square < reach * reach
+
+
+@function(fastmath=STEADY)
+def meet(i, j, paths):
+    """Whether two balls come within their reaches ahead, or did in this substep."""
+    back = sub(paths.past[i], paths.past[j])
+    _, square = approach(sub(sub(paths.at[i], paths.at[j]), back), back)
+    reach = paths.reach[i] + paths.reach[j]
+    return closest(i, j, paths)[1] or square < reach * reach
 
 
 @kernel(fastmath=STEADY)
@@ -58,20 +78,26 @@ def measure_paths(c, paths: Paths, control: Control, chunks: Chunks):
     """Number of fast balls in a chunk, its longest path and the sum of the reaches."""
     count, longest, reaches = 0, 0.0, 0.0
     for b in range(c * CHUNK, min((c + 1) * CHUNK, control.balls[0])):
-        w = paths.displacement[b]
+        past, ahead = paths.past[b], paths.ahead[b]
         count += np.int64(paths.fast[b])
-        longest = max(longest, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+        longest = max(longest, max(dot(past, past), dot(ahead, ahead)))
         reaches += paths.reach[b]
     chunks.flag[c], chunks.largest[c], chunks.square[c] = count, longest, reaches
 
 
 @kernel(fastmath=STEADY)
-def plan_slices(_, paths: Paths, fast: FastBalls, control: Control, chunks: Chunks, few: np.int64):
-    """Whether there are fast balls, and in how many slices of the time they are searched."""
+def plan_slices(_, paths: Paths, fast: FastBalls, control: Control, chunks: Chunks, few: np.int64, h: np.float64):
+    """Whether there are fast balls, and in how many slices of the time they are searched.
+
+    Rows with fast balls hold for this substep only.
+    """
     count, longest, reaches = 0, 0.0, 0.0
     for c in range(len(chunks)):
         count, longest, reaches = count + chunks.flag[c], max(longest, chunks.largest[c]), reaches + chunks.square[c]
-    control.fast[0], control.slow[0] = count > 0, count == 0
+    control.fast[0], control.slow[0], control.shorter[0] = count > 0, count == 0, 1.0
+    if count > 0 and control.ahead[0] > 0.0:
+        ahead = 0.0 if control.resume[0] != 0 else h
+        control.shorter[0], control.ahead[0] = ahead / control.ahead[0], ahead
     control.few[0], control.slices[0], control.gathered[0] = 0, 1, 0
     if count > 0 and count * control.balls[0] <= few:
         control.few[0], at = 1, 0
@@ -80,9 +106,19 @@ def plan_slices(_, paths: Paths, fast: FastBalls, control: Control, chunks: Chun
                 fast.ball[at] = b
                 at += 1
     elif count > 0:
+        # the longest path of all is behind, or lies ahead and is shorter now
+        longest *= 1.0 if control.resume[0] != 0 else control.shorter[0] * control.shorter[0]
         slices = np.ceil(np.sqrt(longest) / (SLICE * reaches / control.balls[0]))
         control.slices[0] = max(1, np.int64(slices))
     control.fast_balls[0] = count
+
+
+@kernel(fastmath=STEADY)
+def straighten_path(b, paths: Paths, control: Control):
+    """Take the path in this substep alone, from its begin."""
+    past = paths.past[b]
+    paths.at[b], paths.ahead[b] = sub(paths.at[b], past), add(past, scale(paths.ahead[b], control.shorter[0]))
+    paths.past[b] = 0.0, 0.0, 0.0
 
 
 @kernel(fastmath=STEADY)
@@ -91,18 +127,21 @@ def place_in_slice(b, paths: Paths, centres: MemberPoints, control: Control):
 
     Fast balls that are compared with all others have none.
     """
-    slices, end, w = np.float64(control.slices[0]), paths.end[b], paths.displacement[b]
+    slices, past, ahead = np.float64(control.slices[0]), paths.past[b], paths.ahead[b]
+    way = add(past, ahead)
     left = 1.0 - (control.slice[0] + 0.5) / slices
-    radius = paths.reach[b] + 0.5 * np.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) / slices
+    longest = norm(way) / slices
+    # without slices a path has a corner where the ball is now
+    longest = max(longest, norm(sub(ahead, past))) if control.slices[0] == 1 else longest
+    radius = paths.reach[b] + 0.5 * longest
     radius = np.nan if paths.fast[b] and control.few[0] else radius
-    centres.at[b] = end[0] - left * w[0], end[1] - left * w[1], end[2] - left * w[2], radius
+    at = sub(add(paths.at[b], ahead), scale(way, left))
+    centres.at[b] = at[0], at[1], at[2], radius
 
 
 @function(fastmath=STEADY)
 def in_slice(i, j, paths, control):
     """Whether two balls come close in this slice of the time."""
-    if not (paths.fast[i] or paths.fast[j]):
-        return control.slice[0] == 0
     t, close = closest(i, j, paths)
     return close and min(np.int64(t * control.slices[0]), control.slices[0] - 1) == control.slice[0]
 
@@ -197,9 +236,9 @@ class PathSearch:
         total: Cell with the number of pairs.
     """
 
-    def __init__(self, search: PairSearch, centres: MemberPoints, control: Control) -> None:
+    def __init__(self, search: PairSearch, centres: MemberPoints, control: Control, h: float) -> None:
         count, real = len(centres), centres.precision
-        self._search, self._centres, self._control = search, centres, control
+        self._search, self._centres, self._control, self._h = search, centres, control, h
         self.paths, self._fast = Paths.zeros(count, real), FastBalls.zeros(count, real)
         self._chunks = Chunks.zeros(-(-count // CHUNK), real)
         self._offsets, self._gathered = Offsets.zeros(count + 1, real), BallPairs.zeros(0, real)
@@ -211,18 +250,24 @@ class PathSearch:
         control, paths, search = self._control, self.paths, self._search
         number = control.balls, 0
         p.launch(measure_paths, paths, control, self._chunks, count=len(self._chunks), grain=4)
-        p.serial(plan_slices, paths, self._fast, control, self._chunks, FEW)
+        p.serial(plan_slices, paths, self._fast, control, self._chunks, FEW, self._h)
         with p.when((control.slow, 0)):
-            p.copy(0, (control.slice, 0))
-            p.launch(place_in_slice, paths, self._centres, control, count=number, grain=8 * SHARE)
+            self.record_place(p)
             search.record_find(p, number)
             p.copy(search.total, self.total)
         with p.when((control.fast, 0)):
             self._record_fast(p)
 
+    def record_place(self, p: Program) -> None:
+        """Record where the balls are sought when none is fast."""
+        control = self._control
+        p.copy(0, (control.slice, 0))
+        p.launch(place_in_slice, self.paths, self._centres, control, count=(control.balls, 0), grain=8 * SHARE)
+
     def _record_fast(self, p: Program) -> None:
         control, paths, search = self._control, self.paths, self._search
         number, starts = (control.balls, 0), search.offsets
+        p.launch(straighten_path, paths, control, count=number, grain=8 * SHARE)
         with p.loop((control.slices, 0), index=(control.slice, 0)):
             p.launch(place_in_slice, paths, self._centres, control, count=number, grain=8 * SHARE)
             search.record_find(p, number)

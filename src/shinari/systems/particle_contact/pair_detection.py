@@ -1,8 +1,8 @@
 """Detection of the pairs of balls that may touch before the next detection.
 
-Each ball may stray from where the mean motion of all takes it by a margin of its own, which follows from its speed, so
-that a fast one does not fill the lists of the others. Two balls are a row when they may come to touch within their
-margins. A ball that goes too far in a substep for that has a small margin around its path, see `fast_pairs`. Balls are
+Each ball goes on with the velocity that it has, and may stray from there by a margin. Two balls are a row when they
+come to touch within their margins on these paths, or did in this substep. Those that leave their margins get new paths
+and are searched alone, see `strayed_pairs`; the paths of balls that go far in a substep, see `fast_pairs`. Balls are
 numbered cell by cell, about sixteen in one: consecutive rows then lie close together.
 """
 
@@ -19,9 +19,10 @@ from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.particle_contact.build import MemberTable
-from shinari.systems.particle_contact.fast_pairs import Paths, PathSearch
+from shinari.systems.particle_contact.fast_pairs import Paths, PathSearch, meet
 from shinari.systems.particle_contact.records import (
     CHUNK,
+    Appended,
     Chunks,
     Control,
     MemberPoints,
@@ -37,12 +38,23 @@ from shinari.systems.particle_contact.records import (
     WarmStart,
     WarmStartRanges,
 )
+from shinari.systems.particle_contact.strayed_pairs import (
+    append_links,
+    choose_search,
+    count_appended,
+    count_strayed,
+    count_strayed_pairs,
+    drop_known,
+    fill_strayed_pairs,
+    margin_of,
+    mark_strayed,
+    renew_path,
+)
 from shinari.systems.particle_contact.warm_start import Memory, recall
 
-# A margin is this much more than what a speed covers in the time ahead.
+# A ball goes as far as it may by its speed, and this much more.
 SPARE = 1.2
-# No margin is below this part of the radius: contacts change speeds.
-LEAST = 0.2
+# No margin is below this part of the mean radius while most balls move.
 MOST = 0.4
 # The time ahead ends when a typical ball has moved by this part of a typical radius, but not within a substep.
 AHEAD = 0.5
@@ -51,8 +63,8 @@ AHEAD = 0.5
 LONE, CROWD = 16.0, 4.0
 # Side of the cells of the numbering in mean radii; no less than this part of the extent of all.
 CELL, FINEST = 5.0, 1e-6
-# Each further detection in a step doubles the least margin, up to so many times it, or up to twice it where each
-# particle has so many rows.
+# Each detection since many balls have strayed doubles the least margin, up to so many times it, or up to twice it where
+# each particle has so many rows.
 MOST_GROWTH, CROWDED = 16.0, 4
 # Balls for which it is worth waking one more thread.
 SHARE = 512
@@ -85,9 +97,10 @@ def measure_members(c, members: Members, particles: Particles, control: Control,
 def plan_detection(_, control: Control, chunks: Chunks, count: np.int64, h: np.float64, radius: np.float64,
                    epsilon: np.float64):  # fmt: skip
     """Choose how far the margins look ahead; without finite positions there is nothing to find."""
-    if control.detections[0] > 0 and (control.resume[0] != 0 or control.fast[0] == 0):
+    if control.crowd[0] != 0:
         most = 2.0 if control.rows[0] > CROWDED * count else MOST_GROWTH
         control.growth[0] = max(control.growth[0], min(2.0 * control.growth[0], most))
+    control.crowd[0] = 0
     square, largest, lost = 0.0, 0.0, False
     for c in range(len(chunks)):
         square += chunks.square[c]
@@ -96,9 +109,10 @@ def plan_detection(_, control: Control, chunks: Chunks, count: np.int64, h: np.f
     typical, ahead = np.sqrt(square / count), control.left[0] * h
     if typical * ahead > AHEAD * radius:
         ahead = min(ahead, max(AHEAD * radius / typical, h))
-    control.ahead[0] = ahead
-    control.fast_margin[0] = (CROWD if typical * 1.5 * h > AHEAD * radius else LONE) * radius
+    # whole substeps; the one in the middle of which rows are found is one of them, and over
+    control.ahead[0] = h * max(np.floor(ahead / h + 0.5), 1.0) - (h if control.resume[0] != 0 else 0.0)
     control.least[0] = min(2.0 * typical * ahead, MOST * radius)
+    control.fast_margin[0] = (CROWD if typical * 1.5 * h > AHEAD * radius else LONE) * radius
     # positions stray by their rounding
     control.rounding[0] = 4.0 * epsilon * largest
     # a state that has left the finite numbers ends the step; until then there is nothing to find
@@ -119,21 +133,17 @@ def place_members(m, members: Members, points: MemberPoints, particles: Particle
     x, v, radius = particles.x[i], particles.v[i], members.radius[m]
     mean = mean_velocity(control, radius)
     relative = sub(v, mean)
-    smallest = max(convert(LEAST * control.growth[0], radius) * radius, convert(control.least[0], radius))
-    margin, path = max(convert(SPARE * control.ahead[0], radius) * norm(relative), smallest), scale(relative, h)
+    path, longest = scale(relative, ZERO), convert(control.ahead[0], radius) * norm(relative)
     if control.resume[0] != 0:
         # what it has moved in this substep beside the mean motion
         p = particles.predicted[i]
         path = sub(add(sub((x[0], x[1], x[2]), p), scale(v, h)), scale(mean, h))
-        margin = max(margin, convert(SPARE, radius) * norm(path))
-    fast = margin > convert(control.fast_margin[0], radius)
-    path = path if fast else scale(path, ZERO)
-    members.margin[m], members.path[m], members.fast[m] = smallest if fast else margin, path, fast
+        longest = max(longest, norm(path))
+    members.margin[m], members.path[m] = margin_of(radius, control), path
+    members.velocity[m] = relative
+    members.fast[m] = convert(SPARE, radius) * longest > convert(control.fast_margin[0], radius)
     at = origin_of(i, particles, origins)
-    at = at[0] + x[0], at[1] + x[1], at[2] + x[2]
-    # as the substep begins the path lies ahead
-    ahead = np.float64(control.resume[0] == 0)
-    points.at[m] = at[0] + ahead * path[0], at[1] + ahead * path[1], at[2] + ahead * path[2], ZERO
+    points.at[m] = at[0] + x[0], at[1] + x[1], at[2] + x[2], ZERO
 
 
 @kernel(fastmath=STEADY, mixed=True)
@@ -142,7 +152,7 @@ def number_balls(b, balls: SortedBalls, claims: Claims, members: Members, order:
     """Take over a member as a ball, and its path with the margin."""
     m = order.index[b]
     i, at = members.particle[m], points.at[m]
-    x, margin, path = particles.x[i], members.margin[m], members.path[m]
+    x, margin, velocity = particles.x[i], members.margin[m], members.velocity[m]
     balls.member[b], balls.particle[b], balls.object_index[b], balls.origin_index[b] = (
         m,
         i,
@@ -151,10 +161,10 @@ def number_balls(b, balls: SortedBalls, claims: Claims, members: Members, order:
     )
     balls.margin[b], balls.origin[b], balls.factor[b] = margin, (x[0], x[1], x[2]), np.float32(1.0)
     balls.at[b, 0], balls.at[b, 1], balls.at[b, 2], balls.path[b] = x[0], x[1], x[2], ZERO
-    if control.resume[0] == 0:
-        balls.origin[b] = add((x[0], x[1], x[2]), path)
+    balls.velocity[b], balls.strayed[b], balls.latest[b] = velocity, False, -1
     claims.free[b] = members.free[m]
-    paths.end[b], paths.displacement[b], paths.fast[b] = (at[0], at[1], at[2]), path, members.fast[m]
+    paths.at[b], paths.fast[b], paths.past[b] = (at[0], at[1], at[2]), members.fast[m], members.path[m]
+    paths.ahead[b] = scale(velocity, convert(control.ahead[0], margin))
     paths.reach[b] = np.float64(members.reach[m]) + np.float64(margin) + control.rounding[0]
 
 
@@ -176,14 +186,23 @@ def distance_to_keep(a, b, balls, claims, members, objects, ignored, starts, spe
 
 
 @kernel(fastmath=STEADY)
-def choose_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets,
-                balls: SortedBalls, claims: Claims, members: Members, objects: Objects, ignored: Keys,
-                starts: Offsets, special: SpecialPairs):  # fmt: skip
-    """Which pairs of a ball become rows, and how many."""
+def choose_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, balls: SortedBalls,
+                claims: Claims, members: Members, objects: Objects, ignored: Keys, starts: Offsets,
+                special: SpecialPairs):  # fmt: skip
+    """Distances that the pairs of a ball keep."""
+    for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
+        other = np.int64(pairs.balls[k, 1])
+        distances.keep[k] = distance_to_keep(b, other, balls, claims, members, objects, ignored, starts, special)
+
+
+@kernel(fastmath=STEADY)
+def count_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets,
+               paths: Paths):  # fmt: skip
+    """Leave out the pairs of a ball that do not meet on their paths; the others become rows."""
     count = 0
     for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
-        _, other = pairs.balls[k]
-        keep = distance_to_keep(b, np.int64(other), balls, claims, members, objects, ignored, starts, special)
+        keep = distances.keep[k]
+        keep = keep if keep > ZERO and meet(b, np.int64(pairs.balls[k, 1]), paths) else ZERO * keep
         distances.keep[k] = keep
         count += np.int64(keep > ZERO)
     row_offsets.start[b] = count
@@ -211,10 +230,11 @@ def take_links(
 
 @kernel(fastmath=STEADY)
 def take_row(
-    link, links: Links, row_balls: RowBalls, rows: Rows, balls: SortedBalls, objects: Objects, warm_start: WarmStart,
+    item, links: Links, row_balls: RowBalls, rows: Rows, balls: SortedBalls, objects: Objects, warm_start: WarmStart,
     ranges: WarmStartRanges, control: Control,
 ):  # fmt: skip
     """Write a row where it is stored, with what the last search knew of it."""
+    link = item + control.rows_before[0]
     keep, at = links.number[link], np.int64(links.row[link])
     i, j = links.points[link]
     zero = ZERO * keep
@@ -222,9 +242,8 @@ def take_row(
     row_balls.points[at] = i, j
     rows.law[at] = law_between(balls.object_index[i], balls.object_index[j], objects)
     rows.keep[at], rows.silent[at], rows.impulse[at], rows.bound[at] = keep, INFINITY, none, -ONE
-    found, sign = (
-        recall(np.int64(i), np.int64(j), balls, warm_start, ranges) if control.warm_start[0] > 0 else (-1, ONE)
-    )
+    asks = control.warm_start[0] > 0 and control.partial[0] == 0
+    found, sign = recall(np.int64(i), np.int64(j), balls, warm_start, ranges) if asks else (-1, ONE)
     if found >= 0:
         push = warm_start.push[found]
         rows.push[at], rows.friction_multiplier[at] = push[0], scale((push[1], push[2], push[3]), sign)
@@ -251,6 +270,7 @@ def shift_origins(_, origins: Origins, shifts: Shifts):
 def end_detection(_, control: Control, offsets: Offsets):
     """There are rows now."""
     control.rows[0] = offsets.start[control.balls[0]]
+    control.rows_before[0], control.partial[0], control.appended[0] = 0, 0, 0
     control.rows_read[0] = control.rows[0] + WIDTH
     control.detections[0] += 1
     control.found[0] = 1
@@ -292,9 +312,10 @@ class Detection:
         points, centres = Points.zeros(count, np.float64), Points.zeros(count, np.float64)
         self._points = MemberPoints(real, at=points.at)
         self._grid, self._search = Grid(points), PairSearch(centres)
-        self._path_search = PathSearch(self._search, MemberPoints(real, at=centres.at), control)
+        self._path_search = PathSearch(self._search, MemberPoints(real, at=centres.at), control, h)
         self._grid.levels.reach[0], self._grid.extent.least[0] = CELL * self._radius, FINEST
         self._order = Order(real, index=self._grid.ordered.index)
+        self._sought_order = Order(real, index=self._search.grid.ordered.index)
         self._distances = PairDistances.zeros(len(self._search.pairs), real)
         self.balls, self._claims = SortedBalls.zeros(count, real), Claims.zeros(count, real)
         self.row_balls, self.rows = RowBalls.zeros(8 * count, real), Rows.zeros(8 * count, real)
@@ -303,6 +324,9 @@ class Detection:
         self.batches = RowBatches(self._claims, 8 * count, width)
         self.shifts = Shifts.zeros(len(origins), real)
         self.chunks = Chunks.zeros(-(-count // CHUNK), real)
+        self.appended = Appended.zeros(count, real)
+        self._fresh, self._strayed = Offsets.zeros(count + 1, real), Offsets.zeros(count + 1, real)
+        self._fresh_scan, self._strayed_scan = Scan(self._fresh), Scan(self._strayed)
         self.memory = Memory(self, members, control, len(particles))
 
     def record_find(self, p: Program) -> None:
@@ -319,9 +343,9 @@ class Detection:
                  control, count=number, grain=SHARE)  # fmt: skip
         self._path_search.record_find(p)
         p.require(self._distances, self._path_search.total)
+        self._record_distances(p)
         pairs = search.pairs, search.offsets, self._distances, self.row_offsets
-        p.launch(choose_rows, *pairs, balls, claims, members, self._objects, self._ignored, self._starts,
-                 self._special, count=number, grain=SHARE)  # fmt: skip
+        p.launch(count_rows, *pairs, self._path_search.paths, count=number, grain=SHARE)
         self._scan.record(p, number)
         p.serial(end_detection, control, self.row_offsets)
         p.require(self.row_balls, (control.rows, 0))
@@ -330,9 +354,56 @@ class Detection:
         p.require(links, (control.rows, 0))
         p.launch(take_links, *pairs, links, count=number, grain=SHARE)
         self.batches.record_arrange(p, (control.rows, 0))
-        p.launch(take_row, links, self.row_balls, self.rows, balls, self._objects, self.memory.warm_start,
-                 self.memory.ranges, control, count=(control.rows, 0), grain=8 * SHARE)  # fmt: skip
+        self._record_take(p, (control.rows, 0))
         p.serial(shift_origins, self._origins, self.shifts)
+
+    def _record_distances(self, p: Program) -> None:
+        """Record which distances the pairs keep."""
+        search = self._search
+        p.launch(choose_rows, search.pairs, search.offsets, self._distances, self.balls, self._claims, self._members,
+                 self._objects, self._ignored, self._starts, self._special, count=(self._control.balls, 0),
+                 grain=SHARE)  # fmt: skip
+
+    def _record_take(self, p: Program, count: tuple[np.ndarray, int]) -> None:
+        """Record that so many links become rows."""
+        memory = self.memory
+        p.launch(take_row, self.batches.links, self.row_balls, self.rows, self.balls, self._objects,
+                 memory.warm_start, memory.ranges, self._control, count=count, grain=8 * SHARE)  # fmt: skip
+
+    def record_choose(self, p: Program) -> None:
+        """Record whether the pairs of strayed balls alone are found, `control.partial`, or all, `control.search`."""
+        p.launch(count_strayed, self.balls, self._control, self.chunks, count=len(self.chunks), grain=4)
+        p.serial(choose_search, self._control, self.chunks)
+
+    def record_append(self, p: Program) -> None:
+        """Record that the new rows of strayed balls are appended."""
+        control, balls, search = self._control, self.balls, self._search
+        number, paths, grid, links = (control.balls, 0), self._path_search.paths, search.grid, self.batches.links
+        p.launch(renew_path, balls, self._members, self._particles, self._origins, paths, control, self._h,
+                 count=number, grain=SHARE)  # fmt: skip
+        self._path_search.record_place(p)
+        grid.record_build(p, number)
+        p.launch(mark_strayed, self._sought_order, balls, self._strayed, count=number, grain=8 * SHARE)
+        self._strayed_scan.record(p, number)
+        around = grid.ordered, grid.cells, grid.levels, grid.extent, self._strayed, search.offsets, search.pairs
+        p.launch(count_strayed_pairs, *around, count=(grid.extent.entries, 0))
+        search.scan.record(p, number)
+        p.require(search.pairs, search.total)
+        p.require(self._distances, search.total)
+        p.launch(fill_strayed_pairs, *around, count=(grid.extent.entries, 0))
+        self._record_distances(p)
+        pairs = search.pairs, search.offsets, self._distances, self._fresh
+        p.launch(drop_known, *pairs, paths, self.row_offsets, links, self.appended, balls, count=number, grain=SHARE)
+        self._fresh_scan.record(p, number)
+        p.serial(count_appended, control, self._fresh, self.row_offsets, WIDTH)
+        for record in (self.row_balls, links):
+            p.require(record, (control.rows, 0))
+        p.require(self.rows, (control.rows_read, 0))
+        p.require(self.appended, (control.appended, 0))
+        p.launch(append_links, *pairs, self.row_offsets, links, self.appended, balls, control, count=number,
+                 grain=SHARE)  # fmt: skip
+        self.batches.record_arrange(p, (control.rows, 0), appends=True)
+        self._record_take(p, (control.fresh, 0))
 
     def check(self) -> None:
         """Raise the error that ended a run.

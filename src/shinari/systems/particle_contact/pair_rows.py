@@ -42,6 +42,8 @@ from shinari.systems.particle_contact.records import (
 SLOW = np.float32(0.25)
 # Cosine up to which the place now and the place of entry count as the same side.
 SAME_SIDE = np.float32(0.7)
+# Where a ball has left its margin, all that have used up this part of theirs get new ones.
+USED = np.float32(0.5)
 
 
 @function(fastmath=STEADY)
@@ -224,11 +226,14 @@ def clear_multiplier(r, rows: Rows):
 
 
 @function(fastmath=STEADY)
-def strays(x, b, balls, drift, spare):
-    """Whether a ball at a place is farther from where it drifted than its margin and the spare room [m]."""
-    origin, margin = balls.origin[b], balls.margin[b] + spare
-    off = x[0] - origin[0] - drift[0], x[1] - origin[1] - drift[1], x[2] - origin[2] - drift[2]
-    return dot(off, off) > margin * margin
+def used_margin(x, b, balls, drift, elapsed, spare):
+    """Part of its margin and the spare room [m] that a ball is off where its motion at the detection took it, squared.
+
+    That motion is the one of all, which has gone by `drift` [m], and its own beside it for the time `elapsed` [s].
+    """
+    way, margin = sub((x[0], x[1], x[2]), balls.origin[b]), balls.margin[b] + spare
+    off = sub(sub(way, drift), scale(balls.velocity[b], elapsed))
+    return dot(off, off) / (margin * margin)
 
 
 @function(fastmath=STEADY)
@@ -247,25 +252,30 @@ def gather(b, balls: SortedBalls, particles: Particles, control: Control, h: rea
     moved = x[0] - p[0] + h * v[0], x[1] - p[1] + h * v[1], x[2] - p[2] + h * v[2]
     balls.at[b] = x[0], x[1], x[2], x[3] * balls.factor[b], moved[0], moved[1], moved[2], ZERO
     balls.displacement[b] = moved
-    if strays(x, b, balls, drift, spare):
+    used = used_margin(x, b, balls, drift, convert(control.elapsed[0], h) + h, spare)
+    balls.strayed[b] = used > USED * USED
+    if used > ONE:
         control.strayed[0] = 1
 
 
 @kernel(fastmath=STEADY)
-def scatter(b, balls: SortedBalls, particles: Particles, control: Control, rate: real, spare: real):
+def scatter(b, balls: SortedBalls, particles: Particles, control: Control, rate: real, spare: real, impact: real):
     """Bring what the rows changed from a ball to its particle, and note if it has left its margin.
 
     The prediction moves with the position, and the velocity takes what of it brings velocity: so it keeps digits that
-    a position has no room for. `rate` is 1 / h [1/s].
+    a position has no room for. `rate` is 1 / h [1/s]; a correction by more than `impact` [m] is noted, too.
     """
     i = balls.particle[b]
     x, now, start = particles.x[i], balls.at[b], balls.displacement[b]
     by = now[0] - x[0], now[1] - x[1], now[2] - x[2]
     change = now[4] - start[0], now[5] - start[1], now[6] - start[2]
-    if strays(now, b, balls, rounded(control.moved[0], rate), spare):
+    elapsed = convert(control.elapsed[0], rate) + ONE / rate
+    if used_margin(now, b, balls, rounded(control.moved[0], rate), elapsed, spare) > ONE:
         control.strayed[0] = 1
     changed = by[0] != ZERO or by[1] != ZERO or by[2] != ZERO
     changed = changed or change[0] != ZERO or change[1] != ZERO or change[2] != ZERO
+    if dot(by, by) > impact * impact:
+        control.impact[0] = 1
     if x[3] > ZERO and changed:
         particles.x[i] = now[0], now[1], now[2], x[3]
         particles.predicted[i] = add(particles.predicted[i], by)
@@ -273,8 +283,13 @@ def scatter(b, balls: SortedBalls, particles: Particles, control: Control, rate:
 
 
 @kernel(fastmath=STEADY)
-def find_strayed(b, balls: SortedBalls, particles: Particles, control: Control):
-    """Note if a ball has left its margin as a substep begins."""
-    x = particles.x[balls.particle[b]]
-    if strays(x, b, balls, rounded(control.drift[0], x[0]), ZERO * x[0]):
+def find_strayed(b, balls: SortedBalls, particles: Particles, control: Control, h: real):
+    """Note if a ball has left its margin as a substep begins, or will have done so when it ends."""
+    x, v = particles.x[balls.particle[b]], particles.v[balls.particle[b]]
+    drift, mean, elapsed = rounded(control.drift[0], h), rounded(control.mean[0], h), convert(control.elapsed[0], h)
+    used = used_margin(x, b, balls, drift, elapsed, ZERO * h)
+    later = add((x[0], x[1], x[2]), scale(sub(v, mean), h))
+    used = max(used, used_margin(later, b, balls, drift, elapsed + h, ZERO * h))
+    balls.strayed[b] = used > USED * USED
+    if used > ONE:
         control.strayed[0] = 1

@@ -18,7 +18,8 @@ class Members(Record):
     free = Field(np.bool_, doc="whether it can move")
     before = Field(real, 3, unit="m/s", doc="velocity as the substep began")
     margin = Field(real, unit="m", doc="how far it may stray from the mean motion until the next detection")
-    path = Field(real, 3, unit="m", doc="of a fast ball: displacement in the substep beside the mean motion; else zero")
+    velocity = Field(real, 3, unit="m/s", doc="beside the mean motion, at the detection")
+    path = Field(real, 3, unit="m", doc="displacement in this substep beside the mean motion, up to now")
     fast = Field(np.bool_, doc="whether it goes so far in a substep that its pairs are those on its path")
     seen = Field(real, 3, unit="m", doc="position when idle objects were last found far apart")
 
@@ -61,8 +62,11 @@ class SortedBalls(Record):
     origin_index = Field(np.uint16)
     margin = Field(real, unit="m")
     path = Field(real, unit="m", doc="length of its path net of the mean motion since the detection; not of grains")
-    origin = Field(real, 3, unit="m", doc="position at the detection, of fast ones after their path")
+    origin = Field(real, 3, unit="m", doc="position at the detection")
+    velocity = Field(real, 3, unit="m/s", doc="beside the mean motion, at the detection")
     factor = Field(real, doc="on the inverse mass, where masses are scaled by height")
+    strayed = Field(np.bool_, doc="whether it has left its margin")
+    latest = Field(np.int64, doc="link that was appended to it last; -1: none")
 
 
 class Shifts(Record):
@@ -94,6 +98,12 @@ class PairDistances(Record):
     """Pairs of balls that are close, as many as the pair search finds."""
 
     keep = Field(real, unit="m", doc="distance that it keeps; 0: no row")
+
+
+class Appended(Record):
+    """Links that were appended after the detection, a row each."""
+
+    before = Field(np.int64, doc="link that was appended to the same ball before; -1: none")
 
 
 class WarmStart(Record):
@@ -140,13 +150,21 @@ class Control(Record):
     active = Field(np.int64, doc="whether they can")
     wake = Field(np.int64, doc="whether idle objects have come near in this substep")
     search = Field(np.int64, doc="whether rows have to be found")
+    partial = Field(np.int64, doc="whether those of strayed balls alone")
     renew = Field(np.int64, doc="whether the rows of the last substep go on")
     resume = Field(np.int64, doc="whether rows that are found go on with what they pushed in this substep")
     strayed = Field(np.int64, doc="whether a ball has left its margin since this was last asked")
+    begun = Field(np.int64, doc="sweeps of all rows in this projection")
+    impact = Field(np.int64, doc="whether the last sweep moved a ball so far that all rows are swept once more")
+    sweeps = Field(np.int64, doc="whether rows are swept: all, and then those that were appended")
     done = Field(np.int64, doc="whether no ball has left its margin in this sweep")
     detections = Field(np.int64, doc="in this step")
     balls = Field(np.int64, doc="balls of the last detection: all, or none when the state is not finite")
-    rows = Field(np.int64, doc="rows of the last detection")
+    crowd = Field(np.int64, doc="whether so many balls have strayed that the next detection takes larger margins")
+    rows = Field(np.int64, doc="rows of the last detection and those that were appended since")
+    rows_before = Field(np.int64, doc="rows that are not new")
+    fresh = Field(np.int64, doc="rows that are appended now")
+    appended = Field(np.int64, doc="rows that were appended since the last detection")
     rows_read = Field(np.int64, doc="the same with those that the last batch may read beyond the end")
     warm_start = Field(np.int64, doc="known rows")
     kept = Field(np.int64, doc="kept impulses")
@@ -154,6 +172,7 @@ class Control(Record):
     fast = Field(np.int64, doc="whether the last detection had fast balls: its rows hold for one substep")
     slow = Field(np.int64, doc="whether it had none")
     fast_balls = Field(np.int64, doc="how many")
+    shorter = Field(np.float64, doc="what is left of the paths ahead where rows hold for one substep")
     few = Field(np.int64, doc="whether these are compared with all others")
     slices = Field(np.int64, doc="of the time of the substep")
     slice = Field(np.int64)
@@ -169,7 +188,8 @@ class Control(Record):
     moved = Field(np.float64, 3, unit="m", doc="the same with this substep")
     gathered_at = Field(np.float64, 3, unit="m", doc="the same when particles were last brought to the balls")
     fast_margin = Field(np.float64, unit="m", doc="balls with larger margins are fast")
-    ahead = Field(np.float64, unit="s", doc="time that margins look ahead")
-    least = Field(np.float64, unit="m", doc="margin for the motion of the others")
+    elapsed = Field(np.float64, unit="s", doc="time from the detection to the begin of this substep")
+    ahead = Field(np.float64, unit="s", doc="time from the detection for which its rows hold")
+    least = Field(np.float64, unit="m", doc="margin at least, while most balls move")
     rounding = Field(np.float64, unit="m", doc="of positions")
     escape = Field(np.float64, unit="m", doc="how far what overlapped may come out in this sweep")

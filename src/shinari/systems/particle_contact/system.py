@@ -1,12 +1,15 @@
 """Particles against particles: loose ones, and the vertices of sheets in particle mode.
 
-Pairs are found once a step with a margin, and again when a particle leaves its margin: nothing is missed, and nothing
-is carried from one step to the next. While the boxes around the objects are too far apart for any two to meet, a step
-only looks whether that still holds.
+Pairs are found once a step with margins, and new ones of the particles that leave theirs: nothing is missed, and
+nothing is carried from one step to the next. While the boxes around the objects are too far apart for any two to meet,
+a step only looks whether that still holds.
 """
+
+import math
 
 import numpy as np
 
+from shinari.collision.broad.blocks import CurrentColour
 from shinari.collision.broad.row_batches import WIDTH
 from shinari.collision.law import slow_approach
 from shinari.collision.report import ContactImpulses
@@ -45,6 +48,7 @@ def start_step(_, control: Control):
     """A step begins: nothing is known of its pairs."""
     control.found[0], control.idle[0], control.wake[0], control.detections[0] = 0, 0, 0, 0
     control.balls[0], control.rows[0], control.warm_start[0], control.kept[0], control.fast[0] = 0, 0, 0, 0, 0
+    control.crowd[0] = 0
     control.active[0], control.growth[0] = 1, 1.0
 
 
@@ -77,6 +81,7 @@ def find_mean(_, control: Control, chunks: Chunks, count: np.int64, h: np.float6
     control.mean[0] = x, y, z
     drift = control.drift[0]
     control.drift[0] = drift[0] + h * x, drift[1] + h * y, drift[2] + h * z
+    control.elapsed[0] += h
 
 
 @kernel
@@ -86,22 +91,40 @@ def keep_velocity(m, members: Members, particles: Particles):
 
 
 @kernel
-def check_margins(_, control: Control, every: np.int64):
+def check_margins(_, control: Control, h: np.float64, every: np.int64):
     """Whether rows have to be found as a substep begins: none, or they hold no longer, or a ball left its margin."""
-    search = control.found[0] == 0 or every != 0 or control.fast[0] != 0 or control.strayed[0] != 0
-    control.search[0], control.renew[0], control.strayed[0] = search, not search, 0
+    over = control.elapsed[0] + 0.5 * h > control.ahead[0]
+    search = control.found[0] == 0 or every != 0 or over
+    control.search[0], control.partial[0] = search, 0
+    control.strayed[0] = control.strayed[0] != 0 and not search
+
+
+@kernel
+def conclude_search(_, control: Control):
+    """Whether the rows of the last substep go on."""
+    control.renew[0], control.strayed[0] = control.search[0] == 0, 0
 
 
 @kernel
 def rest_drift(_, control: Control):
     """Rows were found as the substep begins."""
-    control.drift[0] = 0.0, 0.0, 0.0
+    control.drift[0], control.elapsed[0] = (0.0, 0.0, 0.0), 0.0
 
 
 @kernel
 def begin_projection(_, control: Control, escape: np.float64):
     """Rows are solved once, and again where a ball leaves its margin."""
-    control.escape[0], control.done[0] = escape, 0
+    control.escape[0], control.done[0], control.begun[0], control.impact[0] = escape, 0, 0, 0
+
+
+@kernel
+def choose_sweep(_, control: Control, current: CurrentColour):
+    """Which rows are swept: all at first and where they were found anew, then those that were appended."""
+    some = control.begun[0] != 0 and control.partial[0] != 0 and control.impact[0] == 0
+    control.sweeps[0] = control.rows[0] > 0 and (not some or control.fresh[0] > 0)
+    current.skipped[0] = current.begin_colour[0] if some else 0
+    control.begun[0] += not some
+    control.impact[0] = 0
 
 
 @kernel
@@ -117,7 +140,7 @@ def move_drift(_, control: Control, h: np.float64):
 def restart_drift(_, control: Control, h: np.float64):
     """Rows were found in the middle of a substep: the balls are where the mean motion has taken them."""
     mean = control.mean[0]
-    control.drift[0] = -h * mean[0], -h * mean[1], -h * mean[2]
+    control.drift[0], control.elapsed[0] = (-h * mean[0], -h * mean[1], -h * mean[2]), -h
     control.moved[0] = 0.0, 0.0, 0.0
 
 
@@ -129,8 +152,13 @@ def conclude_gather(_, control: Control):
 
 @kernel
 def conclude_scatter(_, control: Control):
-    """Whether no ball has left its margin in the sweep; what overlapped comes out in the first sweep only."""
-    control.done[0], control.strayed[0] = control.rows[0] == 0 or control.strayed[0] == 0, 0
+    """Whether the projection is over; what overlapped comes out in the first sweep only.
+
+    It is not when a ball has left its margin in the sweep, or when the first sweep moved one far.
+    """
+    control.impact[0] = control.impact[0] != 0 and control.begun[0] == 1
+    control.done[0] = control.rows[0] == 0 or (control.strayed[0] == 0 and control.impact[0] == 0)
+    control.strayed[0] = 0
     control.escape[0] = 0.0
 
 
@@ -143,6 +171,8 @@ class Pairs(System):
         remembers: Whether what a row did is its first guess in the next substep.
         tolerated: How much farther than its margin a ball may go before the substep ends, in mean radii: it is looked
             for anew when the next one begins.
+        impact: Correction of a ball, in mean radii, after which all rows are swept once more: one sweep stops no layers
+            that land, and what is left of their overlap would come out later, upwards.
     """
 
     order = 10
@@ -151,6 +181,7 @@ class Pairs(System):
     solves_contacts = True
     remembers = False
     tolerated = 0.0
+    impact = math.inf
 
     def __init__(
         self, model: Model, settings: Settings, particles: Particles, origins: Origins, clock: Clock, table: MemberTable
@@ -173,6 +204,7 @@ class Pairs(System):
         self._chunks = Chunks.zeros(-(-count // CHUNK), real)
         self._keeps_pushes = self._bounces or bool((surfaces[:, 3] > 0.0).any())
         self._slow, self._fall = slow_approach(model.gravity, h), float(np.linalg.norm(model.gravity)) * settings.dt
+        self._impact = self.impact * float(table.radii.mean())
         self._spare = self.tolerated * float(table.radii.mean())
         # pairs of objects that may meet, while it is worth asking
         crowd = ~table.alone[table.owners].all()
@@ -221,9 +253,21 @@ class Pairs(System):
         with p.when((control.active, 0)):
             self._record_mean(p)
             balls = self.detection.balls
-            p.launch(find_strayed, balls, self._particles, control, count=(control.balls, 0), grain=4 * CHUNK)
+            p.launch(
+                find_strayed,
+                balls,
+                self._particles,
+                control,
+                settings.substep,
+                count=(control.balls, 0),
+                grain=4 * CHUNK,
+            )
             every = settings.contact_detection == "substep"
-            p.serial(check_margins, control, int(every))
+            p.serial(check_margins, control, settings.substep, int(every))
+            with p.when((control.strayed, 0)):
+                p.copy(0, (control.resume, 0))
+                self._record_choose(p)
+            p.serial(conclude_search, control)
             with p.when((control.search, 0)):
                 self._record_find(p, resume=False)
                 p.serial(rest_drift, control)
@@ -270,6 +314,18 @@ class Pairs(System):
         with p.when((control.found, 0)):
             self._record_remember(p, resumes=goes_on, keeps=True)
         self.detection.record_find(p)
+        self._record_take(p, (control.rows, 0))
+
+    def _record_choose(self, p: Program) -> None:
+        """Append the rows of the balls that have left their margins, or choose to find all anew."""
+        control = self.control
+        self.detection.record_choose(p)
+        with p.when((control.partial, 0)):
+            self.detection.record_append(p)
+            self._record_take(p, (control.fresh, 0))
+
+    def _record_take(self, p: Program, count: tuple[np.ndarray, int]) -> None:
+        """Record what else so many new links bring to their rows."""
 
     def _record_remember(self, p: Program, resumes: bool, keeps: bool) -> None:
         """Put away what the rows did; see `Memory.record_remember`."""
@@ -281,14 +337,16 @@ class Pairs(System):
             p.launch(clear_multiplier, self.detection.rows, count=(self.control.rows, 0), grain=8192)
 
     def _record_solve(self, p: Program, escape: float) -> None:
-        control = self.control
+        control, current = self.control, self.detection.batches.colours.current
         p.serial(begin_projection, control, escape)
         with p.repeat(ROUNDS, until=(control.done, 0)):
             self._record_gather(p)
-            with p.when((control.rows, 0)):
+            p.serial(choose_sweep, control, current)
+            with p.when((control.sweeps, 0)):
                 self._record_sweep(p)
                 self._record_scatter(p)
             p.serial(conclude_scatter, control)
+        p.copy(0, (current.skipped, 0))
 
     def _record_gather(self, p: Program) -> None:
         """Bring the particles to the balls, of rows found anew where one has left its margin."""
@@ -297,6 +355,10 @@ class Pairs(System):
         p.serial(move_drift, control, h)
         p.launch(gather, *records, h, self._spare, count=balls, grain=2 * CHUNK)
         p.serial(conclude_gather, control)
+        p.copy(0, (control.partial, 0))
+        with p.when((control.search, 0)):
+            p.copy(1, (control.resume, 0))
+            self._record_choose(p)
         with p.when((control.search, 0)):
             self._record_find(p, resume=True)
             # the next substep begins here
@@ -308,8 +370,8 @@ class Pairs(System):
     def _record_scatter(self, p: Program) -> None:
         """Bring what the rows changed back to the particles."""
         records = self.detection.balls, self._particles, self.control
-        p.launch(scatter, *records, 1.0 / self._settings.substep, self._spare, count=(self.control.balls, 0),
-                 grain=2 * CHUNK)  # fmt: skip
+        p.launch(scatter, *records, 1.0 / self._settings.substep, self._spare, self._impact,
+                 count=(self.control.balls, 0), grain=2 * CHUNK)  # fmt: skip
 
     def _record_sweep(self, p: Program) -> None:
         found = self.detection

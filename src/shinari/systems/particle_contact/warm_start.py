@@ -11,7 +11,9 @@ from shinari.collision.broad.row_batches import Links
 from shinari.compute import Field, Program, Record, function, kernel
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ONE, ZERO
+from shinari.systems.particle_contact.links import FIRST, next_link
 from shinari.systems.particle_contact.records import (
+    Appended,
     Control,
     Kept,
     Members,
@@ -58,15 +60,15 @@ def has_impulse(r, rows):
 
 
 @kernel
-def count_warm_starts(
-    b, row_offsets: Offsets, links: Links, rows: Rows, warm_start_offsets: Offsets, kept_offsets: Offsets
-):
+def count_warm_starts(b, row_offsets: Offsets, links: Links, appended: Appended, rows: Rows, balls: SortedBalls,
+                      warm_start_offsets: Offsets, kept_offsets: Offsets):  # fmt: skip
     """Rows of a ball that are remembered, and those whose impulse is kept."""
-    warm_start, kept = 0, 0
-    for link in range(row_offsets.start[b], row_offsets.start[b + 1]):
+    warm_start, kept, link = 0, 0, next_link(FIRST, b, row_offsets, appended, balls)
+    while link >= 0:
         r = np.int64(links.row[link])
         warm_start += np.int64(rows.push[r] != ZERO)
         kept += np.int64(has_impulse(r, rows))
+        link = next_link(link, b, row_offsets, appended, balls)
     warm_start_offsets.start[b], kept_offsets.start[b] = warm_start, kept
 
 
@@ -79,13 +81,15 @@ def sum_warm_starts(_, control: Control, warm_start_offsets: Offsets, kept_offse
 
 
 @kernel
-def remember(b, row_offsets: Offsets, links: Links, row_balls: RowBalls, rows: Rows, balls: SortedBalls,
-             warm_start_offsets: Offsets, warm_start: WarmStart, ranges: WarmStartRanges):  # fmt: skip
+def remember(b, row_offsets: Offsets, links: Links, appended: Appended, row_balls: RowBalls, rows: Rows,
+             balls: SortedBalls, warm_start_offsets: Offsets, warm_start: WarmStart,
+             ranges: WarmStartRanges):  # fmt: skip
     """Put away what the rows of a ball pushed."""
     at = warm_start_offsets.start[b]
     m = balls.member[b]
     ranges.first[m], ranges.last[m] = at, warm_start_offsets.start[b + 1]
-    for link in range(row_offsets.start[b], row_offsets.start[b + 1]):
+    link = next_link(FIRST, b, row_offsets, appended, balls)
+    while link >= 0:
         r = np.int64(links.row[link])
         push = rows.push[r]
         if push != ZERO:
@@ -95,20 +99,23 @@ def remember(b, row_offsets: Offsets, links: Links, row_balls: RowBalls, rows: R
             warm_start.push[at] = push, hold[0], hold[1], hold[2]
             warm_start.normal[at] = rows.normal[r]
             at += 1
+        link = next_link(link, b, row_offsets, appended, balls)
 
 
 @kernel
-def keep_impulses(b, row_offsets: Offsets, links: Links, row_balls: RowBalls, rows: Rows, balls: SortedBalls,
-                  kept_offsets: Offsets, kept: Kept, control: Control):  # fmt: skip
+def keep_impulses(b, row_offsets: Offsets, links: Links, appended: Appended, row_balls: RowBalls, rows: Rows,
+                  balls: SortedBalls, kept_offsets: Offsets, kept: Kept, control: Control):  # fmt: skip
     """Put away the impulses of the rows of a ball."""
     at = control.kept_before[0] + kept_offsets.start[b]
-    for link in range(row_offsets.start[b], row_offsets.start[b + 1]):
+    link = next_link(FIRST, b, row_offsets, appended, balls)
+    while link >= 0:
         r = np.int64(links.row[link])
         if has_impulse(r, rows):
             i, j = row_balls.points[r]
             kept.particles[at] = balls.particle[i], balls.particle[j]
             kept.normal[at], kept.impulse[at] = rows.normal[r], rows.impulse[r]
             at += 1
+        link = next_link(link, b, row_offsets, appended, balls)
 
 
 @kernel
@@ -162,8 +169,8 @@ class Memory:
         """
         found, control = self._detection, self._control
         rows, number, links = found.rows, (control.balls, 0), found.batches.links
-        p.launch(count_warm_starts, found.row_offsets, links, rows, self.offsets, self._kept_offsets,
-                 count=number, grain=SHARE)  # fmt: skip
+        p.launch(count_warm_starts, found.row_offsets, links, found.appended, rows, found.balls, self.offsets,
+                 self._kept_offsets, count=number, grain=SHARE)  # fmt: skip
         for scan in (self._warm_start_scan, self._kept_scan):
             scan.record(p, number)
         p.serial(sum_warm_starts, control, self.offsets, self._kept_offsets)
@@ -173,6 +180,7 @@ class Memory:
                 remember,
                 found.row_offsets,
                 links,
+                found.appended,
                 found.row_balls,
                 rows,
                 found.balls,
@@ -186,8 +194,8 @@ class Memory:
             p.copy(0, (control.warm_start, 0))
         if keeps:
             p.require(self.kept, (control.kept, 0))
-            p.launch(keep_impulses, found.row_offsets, links, found.row_balls, rows, found.balls, self._kept_offsets,
-                     self.kept, control, count=number, grain=SHARE)  # fmt: skip
+            p.launch(keep_impulses, found.row_offsets, links, found.appended, found.row_balls, rows, found.balls,
+                     self._kept_offsets, self.kept, control, count=number, grain=SHARE)  # fmt: skip
         else:
             p.copy((control.kept_before, 0), (control.kept, 0))
 
