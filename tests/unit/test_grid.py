@@ -112,6 +112,18 @@ def test_radii_that_differ_by_hundreds(dtype, spread):
             np.testing.assert_array_equal(finder.find(points, margin, threads), expected)
 
 
+@pytest.mark.parametrize("dtype", PRECISIONS)
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 255, 256, 257, 258, 700])
+def test_cells_with_few_and_with_many_balls(count, dtype):
+    """Balls around a cell are copied where they are few; a cell of its own for each of two crowds."""
+    rng = np.random.default_rng(count)
+    points = np.concatenate([rng.random((count, 3)), rng.random((count, 3)) + 1.9]).astype(dtype)
+    radii = np.full(2 * count, 0.5)
+    radii[rng.random(2 * count) < 0.7] = 0.3
+    expected = all_pairs(points, radii, 0.01)
+    np.testing.assert_array_equal(PairFinder(radii).find(points, 0.01, 2), expected)
+
+
 def test_a_ball_with_thousands_of_partners_keeps_the_order():
     rng = np.random.default_rng(4)
     points = rng.random((3000, 3)).astype(np.float32)

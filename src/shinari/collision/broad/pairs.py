@@ -9,12 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shinari.collision.broad.grid import MOST_LEVELS, Cells, Extent, Grid, Levels, Points, SortedPoints, cell_number
-from shinari.collision.broad.neighbourhood import find_ranges
+from shinari.collision.broad.neighbourhood import RANGES, find_ranges
 from shinari.compute import Field, Program, Record, convert, function, kernel, scratch
 from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.program import Cell
 from shinari.compute.scan import Offsets, Scan
 from shinari.errors import ShinariError
+
+# Balls behind the first one of a cell that are copied next to each other; where there are more they are read where they
+# lie. So many that are far away follow them: loops over them have no rest.
+BEHIND, LANES = 256, 8
+COLUMNS = BEHIND + LANES
+# Balls of a cell for which that is worth it.
+SHARED = 4
+FAR = np.float32(np.inf)
+# No ball has so many pairs.
+ALL = 2**62
 
 
 class Keys(Record):
@@ -75,33 +85,119 @@ def own_level(e, levels):
 
 
 @function(fastmath=AS_WRITTEN)
+def gather_behind(first, ordered, ranges, n, near, names):
+    """Copy the balls of n ranges behind a sorted place next to each other, then balls far away; if there is room.
+
+    What stands at `first + k` has the pairs with column k and those behind it. Returns how many columns there are.
+    """
+    total = 0
+    for row in range(n):
+        total += max(ranges[row, 1] - max(ranges[row, 0], first + 1), 0)
+    if total <= BEHIND:
+        m = 0
+        for row in range(n):
+            begin = max(ranges[row, 0], first + 1)
+            count = max(ranges[row, 1] - begin, 0)
+            for k in range(count):
+                near[0, m + k], near[1, m + k] = ordered.x[begin + k], ordered.y[begin + k]
+                near[2, m + k], near[3, m + k] = ordered.z[begin + k], ordered.w[begin + k]
+                names[m + k] = ordered.index[begin + k]
+            m += count
+        for k in range(LANES):
+            near[0, m + k], near[3, m + k] = FAR, ordered.w[first]
+    return total
+
+
+@function(fastmath=AS_WRITTEN)
+def overlaps_column(x, y, z, r, near, k, margin):
+    """Whether a ball and the one in a column are closer than a margin; as `balls_overlap`."""
+    dx, dy, dz = x - near[0, k], y - near[1, k], z - near[2, k]
+    reach = r + near[3, k] + margin
+    return dx * dx + dy * dy + dz * dz < reach * reach
+
+
+@function(fastmath=AS_WRITTEN)
+def look_in_ranges(a, after, margin, ordered, ranges, n, pairs, at, end, write):
+    """Count or write the pairs of the ball at a sorted place with those of n ranges that stand after a place."""
+    x, y, z, r, i = ordered.x[a], ordered.y[a], ordered.z[a], ordered.w[a], ordered.index[a]
+    for row in range(n):
+        for k in range(max(ranges[row, 0], after + 1), ranges[row, 1]):
+            if write:
+                if at == end:
+                    break
+                # write always, keep what is close: no branch to guess
+                pairs.balls[at] = i, ordered.index[k]
+            at += np.int64(balls_overlap(x, y, z, r, ordered, k, margin))
+    return at
+
+
+@function(fastmath=AS_WRITTEN)
+def count_columns(begin, count, x, y, z, r, near, margin):
+    """How many columns a ball is closer to than a margin."""
+    found = 0
+    for k in range(count):
+        found += np.int64(overlaps_column(x, y, z, r, near, begin + k, margin))
+    return found
+
+
+@function(fastmath=AS_WRITTEN)
+def write_columns(begin, count, x, y, z, r, near, margin, close, hits):
+    """List the columns that a ball is closer to than a margin; returns how many."""
+    for k in range(count):
+        close[k] = overlaps_column(x, y, z, r, near, begin + k, margin)
+    # write always, keep what is close: no branch to guess
+    found = 0
+    for k in range(count):
+        hits[found] = begin + k
+        found += np.int64(close[k])
+    return found
+
+
+@function
+def have_pairs(first, last, ordered, offsets):
+    """Whether balls at sorted places have pairs to be written."""
+    found = False
+    for a in range(first, last):
+        i = np.int64(ordered.index[a])
+        found |= offsets.start[i + 1] > offsets.start[i]
+    return found
+
+
+@function(fastmath=AS_WRITTEN)
 def look_around(e, ordered, cells, levels, extent, offsets, pairs, write):
     """Count the pairs of the balls of a cell at the rows of the balls, or write them where their offsets say."""
     first, last = np.int64(cells.start[e]), np.int64(cells.start[e + 1])
-    if first == last:
+    if first == last or (write and not have_pairs(first, last, ordered, offsets)):
         return
-    own, ranges = own_level(e, levels), scratch((18, 2), 0)
-    n, held = 0, -1
+    own, margin = own_level(e, levels), convert(extent.margin[0], ordered.x[first])
+    ranges, others = scratch((RANGES, 2), 0), scratch((RANGES, 2), 0)
+    near, total = scratch((4, COLUMNS), ordered.x[first]), BEHIND + 1
+    names, hits = scratch(COLUMNS, np.uint32(0)), scratch(COLUMNS, np.uint32(0))
+    close = scratch(COLUMNS, np.uint8(0))
+    n, _ = find_ranges(e, own, cells, levels, ranges)
+    if last - first >= SHARED:
+        total = gather_behind(first, ordered, ranges, n, near, names)
     for a in range(first, last):
         x, y, z, r, i = ordered.x[a], ordered.y[a], ordered.z[a], ordered.w[a], ordered.index[a]
-        margin = convert(extent.margin[0], x)
-        at, end = (offsets.start[i], offsets.start[np.int64(i) + 1]) if write else (0, 1)
-        for level in range(own, len(levels)):
-            if levels.count[level] > 0 and not (write and at == end):
-                if level > own or held != own:
-                    entry = e if level == own else entry_in(level, x, y, z, levels, extent)
-                    n, _ = find_ranges(entry, level, cells, levels, ranges)
-                    held = level
-                for row in range(n):
-                    # in its own level a ball has the pairs with those behind it
-                    begin = max(ranges[row, 0], a + 1) if level == own else ranges[row, 0]
-                    for k in range(begin, ranges[row, 1]):
-                        if write:
-                            if at == end:
-                                break
-                            # write always, keep what is close: no branch to guess
-                            pairs.balls[at] = i, ordered.index[k]
-                        at += np.int64(balls_overlap(x, y, z, r, ordered, k, margin))
+        at, end = (offsets.start[i], offsets.start[np.int64(i) + 1]) if write else (0, ALL)
+        # in its own level a ball has the pairs with those behind it
+        if total <= BEHIND and at < end:
+            begin = a - first
+            count = (total - begin + LANES - 1) & -LANES
+            if write:
+                found = write_columns(begin, count, x, y, z, r, near, margin, close, hits)
+                for k in range(found):
+                    pairs.balls[at + k] = i, names[hits[k]]
+                at += found
+            else:
+                at += count_columns(begin, count, x, y, z, r, near, margin)
+        elif at < end:
+            at = look_in_ranges(a, a, margin, ordered, ranges, n, pairs, at, end, write)
+        for level in range(own + 1, len(levels)):
+            if levels.count[level] > 0 and at < end:
+                entry = entry_in(level, x, y, z, levels, extent)
+                m, _ = find_ranges(entry, level, cells, levels, others)
+                at = look_in_ranges(a, -1, margin, ordered, others, m, pairs, at, end, write)
         if not write:
             offsets.start[i] = at
 
