@@ -16,7 +16,7 @@ from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import Features
 from shinari.collision.narrow.fields import BodyFields, analytic_distance, mesh_distance
 from shinari.collision.narrow.pose_records import Poses, Vector
-from shinari.collision.narrow.rows import CORE_A, CORE_B, FEATURE, GAP, NORMAL, OF_A, Rows
+from shinari.collision.narrow.rows import CORE_A, CORE_B, FEATURE, GAP, NORMAL, OF_A, WIDTH, Rows
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -43,6 +43,8 @@ THROUGH = 0.1
 ASIDE = 0.3
 # How far from the surface the foot of a ball on a plane may lie, in radii.
 FOOT = 0.01
+# Part of the size of the smaller body from which on an overlap counts that only points outside of their cones tell.
+UNSEEN = 0.01
 # Cosine of the angle between two normals above which they are one.
 SAME = 0.98
 
@@ -102,7 +104,7 @@ def offer(
         gap: Gap [m].
         radius: Radius of x at the point [m].
         radius_y: Radius of y at the point [m].
-        feature: Number of the feature.
+        feature: Number of the feature; -1 less that of a point outside of its cone.
         swapped: Whether x is b.
         poses: Poses of the collision shapes.
         y: Collision shape y.
@@ -125,7 +127,8 @@ def offer(
     pool[at, j], pool[at, j + 1], pool[at, j + 2], pool[at, j + 3] = theirs[0], theirs[1], theirs[2], radius_y
     pool[at, NORMAL], pool[at, NORMAL + 1], pool[at, NORMAL + 2] = side * out[0], side * out[1], side * out[2]
     # the normal is fixed to y
-    pool[at, GAP], pool[at, FEATURE] = gap, float(2 * feature + (1 if swapped else 0))
+    number = 2 * feature + (1 if swapped else 0) if feature >= 0 else 2 * feature + (0 if swapped else 1)
+    pool[at, GAP], pool[at, FEATURE] = gap, float(number)
     pool[at, OF_A] = 1.0 if swapped else 0.0
     return n + 1 if n < POOL else n
 
@@ -233,9 +236,11 @@ def line_points(
         for which in range(3):
             at, gap, normal = first if which == 0 else (second if which == 1 else third)
             there = one if which == 0 else (two if which == 1 else three)
-            if there and gap - radius < limit and in_cone(k, rotate_vector_back(rel, neg(normal)), features):
+            out = there and not in_cone(k, rotate_vector_back(rel, neg(normal)), features)
+            if there and gap - radius < (min(limit, 0.0) if out else limit):
                 p = add(start, scale(along, at))
                 number = NUMBERS * k + 3 * max(i, 0) + which
+                number = -1 - number if out else number
                 n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, poses, y)
         last, i = now, i + 1
     return n
@@ -330,10 +335,10 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
                 # ... if the foot on that plane lies on the face
                 if plane - radius >= limit or (look > 0 and abs(d) > FOOT * radius):
                     break
-                if is_extreme(x, k, rotate_vector_back(rel, neg(normal)), shapes):
-                    n = offer(
-                        pool, n, limit, q, normal, plane - radius, radius, 0.0, NUMBERS * k + look, swapped, poses, y
-                    )
+                out = not is_extreme(x, k, rotate_vector_back(rel, neg(normal)), shapes)
+                number = NUMBERS * k + look
+                number, most = (-1 - number, min(limit, 0.0)) if out else (number, limit)
+                n = offer(pool, n, most, q, normal, plane - radius, radius, 0.0, number, swapped, poses, y)
                 pushed = add(pushed, normal)
                 at = add(q, scale(pushed, ASIDE * radius))
             look += 1
@@ -351,4 +356,27 @@ def mesh_points(a, b, limit, poses, collision_shapes, features, shapes, fields, 
             n = feature_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
         elif shapes.kind[y] in (MESH, MESH_SHEET):
             n = corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
-    return n
+    return drop_outside(pool, n, UNSEEN * min(collision_shapes.size[a], collision_shapes.size[b]))
+
+
+@steady
+def drop_outside(pool, n, least):
+    """Drop the points outside of their cones; returns how many are left.
+
+    The deepest one stays where the others tell less than half of the overlap, and it is deeper than `least` [m].
+    """
+    deepest, lowest, outside = -1, 0.0, -least
+    for i in range(n):
+        if pool[i, FEATURE] >= 0.0:
+            lowest = min(lowest, pool[i, GAP])
+        elif pool[i, GAP] < outside:
+            deepest, outside = i, pool[i, GAP]
+    if deepest >= 0 and outside < 2.0 * lowest:
+        pool[deepest, FEATURE] = -1.0 - pool[deepest, FEATURE]
+    left = 0
+    for i in range(n):
+        if pool[i, FEATURE] >= 0.0:
+            for c in range(WIDTH):
+                pool[left, c] = pool[i, c]
+            left += 1
+    return left
