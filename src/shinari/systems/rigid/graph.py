@@ -271,14 +271,17 @@ def order_component(
         speeds: Speeds below which components rest.
         cost_limit: Most products of blocks for each body.
         simple: The same of a component that moves, and was swept.
-        small: For all bodies of such a component together.
+        small: For all bodies of such a component together, if their masses are different.
     """
     first, start, word = components.node[c], components.word[c], neighbours.word
     n = components.node[c + 1] - first
     width = (n + BITS - 1) // BITS
     wanted = components.word[c + 1] > start
-    components.moving[c] = 0 if may_be_direct(motion_of(c, components, nodes, frames, solver_frames, speeds)) else 1
-    limit = max(simple * n, small) if components.moving[c] != 0 else cost_limit * n
+    motion = motion_of(c, components, nodes, frames, solver_frames, speeds)
+    components.moving[c] = 0 if may_be_direct(motion) else 1
+    limit = cost_limit * n
+    if components.moving[c] != 0:
+        limit = max(simple * n, small) if motion.mixed else simple * n
     levels = scratch((LEVELS, MOST_WORDS), start)
     for level in range(LEVELS):
         for w in range(width if wanted else 0):

@@ -120,11 +120,11 @@ def choose_solver(
 ):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep.
 
-    A small component of contacts alone is solved directly, settled or not: what Newton steps leave of it is less than
-    what sweeps leave. At rest one factor serves for a whole step; in motion every Newton step would need another. A
-    light component that was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. One
-    with very different masses, whose forces sweeps do not find, is tried in each substep; a simple one that is a
-    figure, and one that has come to rest, once a step until it succeeds.
+    A small component of contacts alone is solved directly, settled or not, if it rests or its masses are different:
+    what Newton steps leave of it is less than what sweeps leave. At rest one factor serves for a whole step; in motion
+    every Newton step would need another. A light component that was not swept is tried: if few Newton steps do not
+    settle it, it is swept until it rests. One with very different masses, whose forces sweeps do not find, is tried in
+    each substep; a simple one that is a figure, and one that has come to rest, once a step until it succeeds.
 
     Args:
         c: The component.
@@ -145,7 +145,7 @@ def choose_solver(
     swept, again = motion.swept, flags.first_of_step[0] != 0 or not motion.swept
     start, end = components.element[c], components.element[c + 1]
     unjointed = start < end and elements.order[start] >= first_point
-    heap = unjointed and cost <= small
+    heap = unjointed and cost <= small and (motion.calm or motion.mixed)
     direct, calm, trial = components.ordered[c] != 0, False, False
     if direct and cost > simple * (last - first):
         calm = motion.calm and (again or heap)
