@@ -43,8 +43,6 @@ THROUGH = 0.1
 ASIDE = 0.3
 # How far from the surface the foot of a ball on a plane may lie, in radii.
 FOOT = 0.01
-# Part of the size of the smaller body from which on an overlap counts that only points outside of their cones tell.
-UNSEEN = 0.01
 # Cosine of the angle between two normals above which they are one.
 SAME = 0.98
 
@@ -346,8 +344,12 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
 
 
 @steady
-def mesh_points(a, b, limit, poses, collision_shapes, features, shapes, fields, pool):
-    """Fill the pool with the points of two shapes of which one is a mesh, up to a gap; returns their number."""
+def mesh_points(a, b, limit, unseen, poses, collision_shapes, features, shapes, fields, pool):
+    """Fill the pool with the points of two shapes of which one is a mesh, up to a gap; returns their number.
+
+    `unseen` is the part of the size of the smaller shape from which on an overlap counts that only points outside of
+    their cones tell.
+    """
     n = 0
     for k in range(2):
         swapped = k == 1
@@ -356,7 +358,7 @@ def mesh_points(a, b, limit, poses, collision_shapes, features, shapes, fields, 
             n = feature_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
         elif shapes.kind[y] in (MESH, MESH_SHEET):
             n = corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
-    return drop_outside(pool, n, UNSEEN * min(collision_shapes.size[a], collision_shapes.size[b]))
+    return drop_outside(pool, n, unseen * min(collision_shapes.size[a], collision_shapes.size[b]))
 
 
 @steady
