@@ -43,6 +43,10 @@ THROUGH = 0.1
 ASIDE = 0.3
 # How far from the surface the foot of a ball on a plane may lie, in radii.
 FOOT = 0.01
+# Distance in extents of a shape below which two places of its rim are one.
+SAME_PLACE = 0.05
+# Times that a place of a rim is lowered, and by how much at most, about, in extents of the shape.
+LOWERED, SAG = 2, 0.1
 # Cosine of the angle between two normals above which they are one.
 SAME = 0.98
 
@@ -306,9 +310,11 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
     reach = limit + (1.0 + 2.0 * ASIDE) * radius
     sheet = shapes.kind[y] == MESH_SHEET
     middle = to_world(rel, scale(add(collision_shapes.low[x], collision_shapes.high[x]), 0.5))
+    rim = -1
     for k in range(shapes.corners[x]):
         pushed, plane, normal = (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
         on_rim, c = corner(x, k, pushed, shapes)
+        rim = k if on_rim else rim
         q = to_world(rel, c)
         at = q
         look = -1 if on_rim else 0
@@ -340,15 +346,64 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
                 pushed = add(pushed, normal)
                 at = add(q, scale(pushed, ASIDE * radius))
             look += 1
+        if rim >= 0 and k > rim and radius == 0.0 and not sheet:
+            n = rim_point(x, y, (rim, k), rel, q, limit, poses, shapes, fields, pool, n, swapped)
     return n
+
+
+@steady
+def rim_point(x, y, places, rel, q, limit, poses, shapes, fields, pool, n, swapped):
+    """Offer the lowest place of a rim over the face of mesh y that is nearest to one of its places.
+
+    A rim may dip into a face between its places, and into two faces at once.
+
+    Args:
+        x: The shape with the rim.
+        y: The mesh.
+        places: First place of the rim, and this one.
+        rel: Pose of x in the axes of y.
+        q: The place, in the axes of y.
+        limit: Gap [m] from which on a point does not count.
+        poses: Poses of the collision shapes.
+        shapes: The shapes.
+        fields: Fields of the meshes.
+        pool: Receives the point.
+        n: Points in it.
+        swapped: Whether x is b.
+    """
+    rim, k = places
+    extent = shapes.extent[x]
+    d, g = solid_at(y, q, limit + extent, shapes, fields)
+    turn = 0
+    while turn < LOWERED and d < limit + SAG * extent:
+        _, c = corner(x, rim, rotate_vector_back(rel, neg(g)), shapes)
+        q = to_world(rel, c)
+        d, g = solid_at(y, q, limit + extent, shapes, fields)
+        turn += 1
+    counts = d < limit and is_extreme(x, rim, rotate_vector_back(rel, neg(g)), shapes)
+    if counts and is_new(q, SAME_PLACE * extent, pool, n, poses, y):
+        n = offer(pool, n, limit, q, g, d, 0.0, 0.0, NUMBERS * k + 6, swapped, poses, y)
+    return n
+
+
+@steady
+def is_new(p, near, pool, n, poses, y):
+    """Whether no contact point in the pool is near to a point in the axes of y."""
+    at = to_world(poses.pose[y], p)
+    new = True
+    for i in range(n):
+        side = CORE_B if pool[i, OF_A] != 0.0 else CORE_A
+        apart = sub(at, (pool[i, side], pool[i, side + 1], pool[i, side + 2]))
+        new &= dot(apart, apart) > near * near
+    return new
 
 
 @steady
 def mesh_points(a, b, limit, unseen, poses, collision_shapes, features, shapes, fields, pool):
     """Fill the pool with the points of two shapes of which one is a mesh, up to a gap; returns their number.
 
-    `unseen` is the part of the size of the smaller shape from which on an overlap counts that only points outside of
-    their cones tell.
+    `unseen` is the part of the least extent from which on an overlap counts that only points outside of their cones
+    tell.
     """
     n = 0
     for k in range(2):
@@ -358,7 +413,14 @@ def mesh_points(a, b, limit, unseen, poses, collision_shapes, features, shapes, 
             n = feature_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
         elif shapes.kind[y] in (MESH, MESH_SHEET):
             n = corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
-    return drop_outside(pool, n, unseen * min(collision_shapes.size[a], collision_shapes.size[b]))
+    return drop_outside(pool, n, unseen * min(least_extent(a, collision_shapes), least_extent(b, collision_shapes)))
+
+
+@steady
+def least_extent(g, collision_shapes):
+    """Least extent of the box around a collision shape [m]."""
+    low, high = collision_shapes.low[g], collision_shapes.high[g]
+    return min(high[0] - low[0], high[1] - low[1], high[2] - low[2])
 
 
 @steady

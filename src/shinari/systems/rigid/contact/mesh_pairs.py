@@ -16,7 +16,7 @@ from shinari.systems.rigid.contact.margins import FrameMargins
 from shinari.systems.rigid.contact.pair_points import PairPoints
 from shinari.systems.rigid.contact.pairs import MESHES, Pairs, write_slots
 
-# Part of the size of the smaller shape from which on an overlap counts that only points outside of their cones tell.
+# Part of the least extent from which on an overlap counts that only points outside of their cones tell.
 UNSEEN = 0.01
 
 
