@@ -15,8 +15,9 @@ DEEP = 0.5
 AT_REST = 0.02
 
 
-# of 1221 a body of 0.02 kg lay 4 to 20 % deep between the ground and bodies of some kilograms, in six of six runs
-@pytest.mark.parametrize("seed", [*range(COUNT), 1221])
+# of 1221 a body of 0.02 kg lay 4 to 20 % deep between the ground and bodies of some kilograms, in six of six runs; of
+# 1269 and 1842 light bodies lay in the springs of sweeps; meshes of 1335, 1482 and 2044 overlapped without a point
+@pytest.mark.parametrize("seed", [*range(COUNT), 1221, 1269, 1335, 1482, 1842, 2044])
 def test_a_random_heap_neither_explodes_nor_sinks(seed):
     heap = heaps.heap(seed)
     sim = sn.Simulation(heap.scene, threads=1, **heap.settings)

@@ -36,7 +36,7 @@ def full(s):
 class System:
     """Random elements between frames, of which every seventh cannot move."""
 
-    def __init__(self, seed, solver="direct"):
+    def __init__(self, seed, solver="direct", **limits):
         rng = self.rng = np.random.default_rng(seed)
         self.frames, self.solver_frames = Frames.zeros(FRAMES), SolverFrames.zeros(FRAMES)
         self.free = np.arange(FRAMES) % 7 != 0
@@ -45,7 +45,9 @@ class System:
         self.solver_frames.displacement[...] = 1e-3 * rng.normal(size=(FRAMES, 6))
         self.counts, self.flags = Counts.zeros(1), Flags.zeros(1)
         self.elements, self.jacobian_rows, self.values = Elements.zeros(0), JacobianRows.zeros(0), JointValues.zeros(0)
-        self.graph = Graph(self.frames, self.solver_frames, self.counts, self.flags, LIMITS[solver], SPEEDS)
+        self.graph = Graph(
+            self.frames, self.solver_frames, self.counts, self.flags, LIMITS[solver]._replace(**limits), SPEEDS
+        )
         self.flags.first_of_step[0] = 1
         self.arrange = Program()
         self.graph.record_arrange(self.arrange, self.elements)
@@ -218,7 +220,7 @@ def test_a_component_is_factored_again_when_the_matrix_is_another():
 
 def test_elements_of_a_costly_component_have_blocks_once_it_gets_an_order():
     # seven neighbours of all are too costly while they move; with a chain beside them the mean cost is low enough
-    system = System(1, "auto")
+    system = System(1, "auto", small=0.0)
     bodies = np.flatnonzero(system.free)
     system.solver_frames.swept[...], system.solver_frames.start_v[...] = True, 10.0 * SPEEDS.slow[0]
     clique, chain = bodies[:7], bodies[7:32]
@@ -245,6 +247,22 @@ def test_a_component_that_costs_too_much_is_left_to_sweeps():
         system.run()
         assert system.counts.components[0] == 1
         assert system.graph.components.ordered[0] == ordered
+
+
+@pytest.mark.parametrize(("first_point", "lightest", "direct"), [(0, 0.1, 1), (0, 1.0, 0), (100, 0.1, 0)])
+def test_few_bodies_of_different_masses_are_solved_directly_though_they_were_swept(first_point, lightest, direct):
+    system = System(0, "auto")
+    bodies = np.flatnonzero(system.free)[:7]
+    system.frames.inverse_mass[bodies] = [1.0 / lightest, *[1.0] * 6]
+    system.set_elements(np.array([(a, b) for a in bodies for b in bodies if a < b]))
+    system.solver_frames.swept[...], system.solver_frames.start_v[...] = True, 10.0 * SPEEDS.slow[0]
+    system.arrange.run()
+    p = Program()
+    records = system.graph.components, system.graph.nodes, system.elements, system.frames, system.solver_frames
+    p.launch(choose_solver, *records, system.flags, SPEEDS, first_point, *LIMITS["auto"][:3], count=1)
+    p.run()
+    assert system.graph.components.direct[0] == direct
+    assert system.graph.components.trial[0] == 0
 
 
 @pytest.mark.parametrize(("solver", "speed", "direct"), [

@@ -16,7 +16,7 @@ from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import Features
 from shinari.collision.narrow.fields import BodyFields, analytic_distance, mesh_distance
 from shinari.collision.narrow.pose_records import Poses, Vector
-from shinari.collision.narrow.rows import CORE_A, CORE_B, FEATURE, GAP, NORMAL, OF_A, Rows
+from shinari.collision.narrow.rows import CORE_A, CORE_B, FEATURE, GAP, NORMAL, OF_A, WIDTH, Rows
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -43,6 +43,10 @@ THROUGH = 0.1
 ASIDE = 0.3
 # How far from the surface the foot of a ball on a plane may lie, in radii.
 FOOT = 0.01
+# Distance in extents of a shape below which two places of its rim are one.
+SAME_PLACE = 0.05
+# Times that a place of a rim is lowered, and by how much at most, about, in extents of the shape.
+LOWERED, SAG = 2, 0.1
 # Cosine of the angle between two normals above which they are one.
 SAME = 0.98
 
@@ -102,7 +106,7 @@ def offer(
         gap: Gap [m].
         radius: Radius of x at the point [m].
         radius_y: Radius of y at the point [m].
-        feature: Number of the feature.
+        feature: Number of the feature; -1 less that of a point outside of its cone.
         swapped: Whether x is b.
         poses: Poses of the collision shapes.
         y: Collision shape y.
@@ -125,7 +129,8 @@ def offer(
     pool[at, j], pool[at, j + 1], pool[at, j + 2], pool[at, j + 3] = theirs[0], theirs[1], theirs[2], radius_y
     pool[at, NORMAL], pool[at, NORMAL + 1], pool[at, NORMAL + 2] = side * out[0], side * out[1], side * out[2]
     # the normal is fixed to y
-    pool[at, GAP], pool[at, FEATURE] = gap, float(2 * feature + (1 if swapped else 0))
+    number = 2 * feature + (1 if swapped else 0) if feature >= 0 else 2 * feature + (0 if swapped else 1)
+    pool[at, GAP], pool[at, FEATURE] = gap, float(number)
     pool[at, OF_A] = 1.0 if swapped else 0.0
     return n + 1 if n < POOL else n
 
@@ -233,9 +238,11 @@ def line_points(
         for which in range(3):
             at, gap, normal = first if which == 0 else (second if which == 1 else third)
             there = one if which == 0 else (two if which == 1 else three)
-            if there and gap - radius < limit and in_cone(k, rotate_vector_back(rel, neg(normal)), features):
+            out = there and not in_cone(k, rotate_vector_back(rel, neg(normal)), features)
+            if there and gap - radius < (min(limit, 0.0) if out else limit):
                 p = add(start, scale(along, at))
                 number = NUMBERS * k + 3 * max(i, 0) + which
+                number = -1 - number if out else number
                 n = offer(pool, n, limit, p, normal, gap - radius, radius, radius_y, number, swapped, poses, y)
         last, i = now, i + 1
     return n
@@ -303,9 +310,11 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
     reach = limit + (1.0 + 2.0 * ASIDE) * radius
     sheet = shapes.kind[y] == MESH_SHEET
     middle = to_world(rel, scale(add(collision_shapes.low[x], collision_shapes.high[x]), 0.5))
+    rim = -1
     for k in range(shapes.corners[x]):
         pushed, plane, normal = (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0)
         on_rim, c = corner(x, k, pushed, shapes)
+        rim = k if on_rim else rim
         q = to_world(rel, c)
         at = q
         look = -1 if on_rim else 0
@@ -330,19 +339,72 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
                 # ... if the foot on that plane lies on the face
                 if plane - radius >= limit or (look > 0 and abs(d) > FOOT * radius):
                     break
-                if is_extreme(x, k, rotate_vector_back(rel, neg(normal)), shapes):
-                    n = offer(
-                        pool, n, limit, q, normal, plane - radius, radius, 0.0, NUMBERS * k + look, swapped, poses, y
-                    )
+                out = not is_extreme(x, k, rotate_vector_back(rel, neg(normal)), shapes)
+                number = NUMBERS * k + look
+                number, most = (-1 - number, min(limit, 0.0)) if out else (number, limit)
+                n = offer(pool, n, most, q, normal, plane - radius, radius, 0.0, number, swapped, poses, y)
                 pushed = add(pushed, normal)
                 at = add(q, scale(pushed, ASIDE * radius))
             look += 1
+        if rim >= 0 and k > rim and radius == 0.0 and not sheet:
+            n = rim_point(x, y, (rim, k), rel, q, limit, poses, shapes, fields, pool, n, swapped)
     return n
 
 
 @steady
-def mesh_points(a, b, limit, poses, collision_shapes, features, shapes, fields, pool):
-    """Fill the pool with the points of two shapes of which one is a mesh, up to a gap; returns their number."""
+def rim_point(x, y, places, rel, q, limit, poses, shapes, fields, pool, n, swapped):
+    """Offer the lowest place of a rim over the face of mesh y that is nearest to one of its places.
+
+    A rim may dip into a face between its places, and into two faces at once.
+
+    Args:
+        x: The shape with the rim.
+        y: The mesh.
+        places: First place of the rim, and this one.
+        rel: Pose of x in the axes of y.
+        q: The place, in the axes of y.
+        limit: Gap [m] from which on a point does not count.
+        poses: Poses of the collision shapes.
+        shapes: The shapes.
+        fields: Fields of the meshes.
+        pool: Receives the point.
+        n: Points in it.
+        swapped: Whether x is b.
+    """
+    rim, k = places
+    extent = shapes.extent[x]
+    d, g = solid_at(y, q, limit + extent, shapes, fields)
+    turn = 0
+    while turn < LOWERED and d < limit + SAG * extent:
+        _, c = corner(x, rim, rotate_vector_back(rel, neg(g)), shapes)
+        q = to_world(rel, c)
+        d, g = solid_at(y, q, limit + extent, shapes, fields)
+        turn += 1
+    counts = d < limit and is_extreme(x, rim, rotate_vector_back(rel, neg(g)), shapes)
+    if counts and is_new(q, SAME_PLACE * extent, pool, n, poses, y):
+        n = offer(pool, n, limit, q, g, d, 0.0, 0.0, NUMBERS * k + 6, swapped, poses, y)
+    return n
+
+
+@steady
+def is_new(p, near, pool, n, poses, y):
+    """Whether no contact point in the pool is near to a point in the axes of y."""
+    at = to_world(poses.pose[y], p)
+    new = True
+    for i in range(n):
+        side = CORE_B if pool[i, OF_A] != 0.0 else CORE_A
+        apart = sub(at, (pool[i, side], pool[i, side + 1], pool[i, side + 2]))
+        new &= dot(apart, apart) > near * near
+    return new
+
+
+@steady
+def mesh_points(a, b, limit, unseen, poses, collision_shapes, features, shapes, fields, pool):
+    """Fill the pool with the points of two shapes of which one is a mesh, up to a gap; returns their number.
+
+    `unseen` is the part of the least extent from which on an overlap counts that only points outside of their cones
+    tell.
+    """
     n = 0
     for k in range(2):
         swapped = k == 1
@@ -351,4 +413,34 @@ def mesh_points(a, b, limit, poses, collision_shapes, features, shapes, fields, 
             n = feature_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
         elif shapes.kind[y] in (MESH, MESH_SHEET):
             n = corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
-    return n
+    return drop_outside(pool, n, unseen * min(least_extent(a, collision_shapes), least_extent(b, collision_shapes)))
+
+
+@steady
+def least_extent(g, collision_shapes):
+    """Least extent of the box around a collision shape [m]."""
+    low, high = collision_shapes.low[g], collision_shapes.high[g]
+    return min(high[0] - low[0], high[1] - low[1], high[2] - low[2])
+
+
+@steady
+def drop_outside(pool, n, least):
+    """Drop the points outside of their cones; returns how many are left.
+
+    The deepest one stays where the others tell less than half of the overlap, and it is deeper than `least` [m].
+    """
+    deepest, lowest, outside = -1, 0.0, -least
+    for i in range(n):
+        if pool[i, FEATURE] >= 0.0:
+            lowest = min(lowest, pool[i, GAP])
+        elif pool[i, GAP] < outside:
+            deepest, outside = i, pool[i, GAP]
+    if deepest >= 0 and outside < 2.0 * lowest:
+        pool[deepest, FEATURE] = -1.0 - pool[deepest, FEATURE]
+    left = 0
+    for i in range(n):
+        if pool[i, FEATURE] >= 0.0:
+            for c in range(WIDTH):
+                pool[left, c] = pool[i, c]
+            left += 1
+    return left

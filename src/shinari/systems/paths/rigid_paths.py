@@ -305,9 +305,9 @@ def mesh_gap_at_end(a, b, margin, poses, collision_shapes, features, shapes, fie
     """Least gap of a pair of which one is a mesh at the end of the substep [m]."""
     set_pose_at(poses, collision_shapes, frames, a, 1.0)
     set_pose_at(poses, collision_shapes, frames, b, 1.0)
-    return lowest_row(pool, mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool), margin)[
-        0
-    ]
+    return lowest_row(
+        pool, mesh_points(a, b, margin, np.inf, poses, collision_shapes, features, shapes, fields, pool), margin
+    )[0]
 
 
 def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
@@ -397,7 +397,7 @@ def find_mesh_times(
             set_pose_at(poses, collision_shapes, frames, a, time)
             set_pose_at(poses, collision_shapes, frames, b, time)
             margin = (ONE - time) * fastest + allowed
-            count = mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool)
+            count = mesh_points(a, b, margin, np.inf, poses, collision_shapes, features, shapes, fields, pool)
             gap, _n = lowest_row(pool, count, margin)
             depth = gap + allowed
             if step == 0:

@@ -18,6 +18,8 @@ SOLVED, PENDING, UNSETTLED, RENEWED = range(4)
 MOVES, TRIED, FOUND, KEPT = range(4)
 # Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
 UNEVEN = 100.0
+# The same of a small component of contacts alone: the springs of sweeps give by a part of what a light body is pressed.
+MIXED = 4.0
 # Part of the speed that gravity gives in a step below which a component that was swept rests.
 RESTING = 0.1
 # Part of the stiffness of its points with which a component begins to rest: that of their overlaps that recovers in a
@@ -170,6 +172,7 @@ class Motion(NamedTuple):
         stirred: Whether all of its bodies move.
         swept: Whether sweeps have solved one of its frames.
         uneven: Whether its masses are very different.
+        mixed: Whether they are different.
         large: Whether it has more than `LARGE` bodies.
     """
 
@@ -177,6 +180,7 @@ class Motion(NamedTuple):
     stirred: bool
     swept: bool
     uneven: bool
+    mixed: bool
     large: bool
 
 
@@ -193,7 +197,7 @@ def motion_of(c, components, nodes, frames, solver_frames, speeds):
     slow = speeds.slow[0]
     limit = speeds.large[0] if large else (RESTING * slow if swept else slow)
     calm, stirred = speed <= limit * limit and not (large and swept), slowest > limit * limit
-    return Motion(calm, stirred, swept, most > UNEVEN * least, large)
+    return Motion(calm, stirred, swept, most > UNEVEN * least, most > MIXED * least, large)
 
 
 @steady

@@ -273,7 +273,7 @@ def check_order(
 @kernel
 def order_component(
     c, components: Components, nodes: Nodes, neighbours: Neighbours, frames: Frames, solver_frames: SolverFrames,
-    speeds: RestSpeeds, cost_limit: float, simple: float
+    speeds: RestSpeeds, cost_limit: float, simple: float, small: float
 ):  # fmt: skip
     """Order the nodes by least degree; a component whose factor costs too much is solved by sweeps.
 
@@ -287,13 +287,17 @@ def order_component(
         speeds: Speeds below which components rest.
         cost_limit: Most products of blocks for each body.
         simple: The same of a component that moves, and was swept.
+        small: For all bodies of such a component together, if their masses are different.
     """
     first, start, word = components.node[c], components.word[c], neighbours.word
     n = components.node[c + 1] - first
     width = (n + BITS - 1) // BITS
     wanted = components.word[c + 1] > start
-    components.moving[c] = 0 if may_be_direct(motion_of(c, components, nodes, frames, solver_frames, speeds)) else 1
-    limit = simple if components.moving[c] != 0 else cost_limit
+    motion = motion_of(c, components, nodes, frames, solver_frames, speeds)
+    components.moving[c] = 0 if may_be_direct(motion) else 1
+    limit = cost_limit * n
+    if components.moving[c] != 0:
+        limit = max(simple * n, small) if motion.mixed else simple * n
     levels = scratch((LEVELS, MOST_WORDS), start)
     for level in range(LEVELS):
         for w in range(width if wanted else 0):
@@ -303,7 +307,7 @@ def order_component(
         turn_bit(levels, nodes.degree[first + i], i)
         degrees += nodes.degree[first + i]
     k, cost = 0, 0.0
-    while wanted and k < n and cost + least_cost(n - k, degrees) <= limit * n:
+    while wanted and k < n and cost + least_cost(n - k, degrees) <= limit:
         best = node_of_least_degree(levels, width, nodes.degree, first, n)
         count = nodes.degree[first + best]
         turn_bit(levels, count, best)
@@ -329,7 +333,7 @@ def order_component(
                 degrees += nodes.degree[first + i]
                 turn_bit(levels, nodes.degree[first + i], i)
         k += 1
-    components.ordered[c] = 1 if wanted and k == n and cost <= limit * n else 0
+    components.ordered[c] = 1 if wanted and k == n and cost <= limit else 0
     components.cost[c], components.factored[c] = cost, 0
     if components.ordered[c] == 0:
         for i in range(n):
@@ -523,7 +527,8 @@ class Graph:
         p.serial(list_ends, edges, self._links, self._ends, solver_frames, nodes, counts)
         p.launch(set_neighbours, self._ends, nodes, components, neighbours, count=every, grain=64)
         records = components, nodes, neighbours, self._frames, solver_frames, self._speeds
-        p.launch(order_component, *records, self._limits.heavy, self._limits.simple, count=each, grain=1)
+        limits = self._limits.heavy, self._limits.simple, self._limits.small
+        p.launch(order_component, *records, *limits, count=each, grain=1)
         p.serial(find_columns, nodes, counts)
         p.require(blocks, (counts.blocks, 0), spare=ROOM)
         p.require(self.targets, (counts.targets, 0), spare=ROOM)

@@ -52,7 +52,7 @@ class DirectLimits(NamedTuple):
     Attributes:
         simple: For each body: a tree or a chain, whatever it does.
         light: For each body, in motion, as a trial.
-        small: The same for all bodies together.
+        small: For all bodies together: contacts alone, whatever they do, and as a trial with joints.
         heavy: For each body, at rest.
     """
 
@@ -120,10 +120,11 @@ def choose_solver(
 ):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep.
 
-    At rest one factor serves for a whole step; in motion every Newton step would need another. A light component that
-    was not swept is tried: if few Newton steps do not settle it, it is swept until it rests. One with very different
-    masses, whose forces sweeps do not find, is tried in each substep; a simple one that is a figure, and one that has
-    come to rest, once a step until it succeeds.
+    A small component of contacts alone is solved directly, settled or not, if it rests or its masses are different:
+    what Newton steps leave of it is less than what sweeps leave. At rest one factor serves for a whole step; in motion
+    every Newton step would need another. A light component that was not swept is tried: if few Newton steps do not
+    settle it, it is swept until it rests. One with very different masses, whose forces sweeps do not find, is tried in
+    each substep; a simple one that is a figure, and one that has come to rest, once a step until it succeeds.
 
     Args:
         c: The component.
@@ -142,24 +143,25 @@ def choose_solver(
     first, last, cost = components.node[c], components.node[c + 1], components.cost[c]
     motion = motion_of(c, components, nodes, frames, solver_frames, speeds)
     swept, again = motion.swept, flags.first_of_step[0] != 0 or not motion.swept
-    direct, calm, trial = components.ordered[c] != 0, False, False
-    if direct and cost > simple * (last - first):
-        calm = motion.calm and again
-        light_enough = cost <= light * (last - first) or cost <= small
-        trial = light_enough and not motion.calm and may_be_direct(motion)
-        direct = calm or trial
-    elif direct and components.figure[c] != 0:
-        direct = trial = again
-    components.rounding[c] = ROUNDING * extent_of(c, components, nodes, frames)
     start, end = components.element[c], components.element[c + 1]
     unjointed = start < end and elements.order[start] >= first_point
+    heap = unjointed and cost <= small and (motion.calm or motion.mixed)
+    direct, calm, trial = components.ordered[c] != 0, False, False
+    if direct and cost > simple * (last - first):
+        calm = motion.calm and (again or heap)
+        light_enough = cost <= light * (last - first) or cost <= small
+        trial = light_enough and not (heap or motion.calm) and may_be_direct(motion)
+        direct = heap or calm or trial
+    elif direct and components.figure[c] != 0 and not heap:
+        direct = trial = again
+    components.rounding[c] = ROUNDING * extent_of(c, components, nodes, frames)
     # forces between limbs are those of jams as well, no loads
     components.uneven[c] = 1 if motion.uneven and unjointed else 0
     resting = motion.calm and unjointed
     components.resting[c], components.stays[c] = 1 if resting else 0, 1 if resting and not motion.uneven else 0
     components.direct[c], components.calm[c], components.softness[c] = 1 if direct else 0, 1 if calm else 0, 1.0
     # a heap that rests from the start has many states to find, over several substeps
-    components.trial[c] = 1 if trial or (calm and (swept or motion.large)) else 0
+    components.trial[c] = 1 if trial or (calm and not heap and (swept or motion.large)) else 0
     components.tries[c] = MOST_STEPS if motion.calm and motion.large else (STIRRED_TRIES if motion.stirred else TRIES)
     if components.trial[c] != 0:
         flags.trying[0] = 1

@@ -16,6 +16,9 @@ from shinari.systems.rigid.contact.margins import FrameMargins
 from shinari.systems.rigid.contact.pair_points import PairPoints
 from shinari.systems.rigid.contact.pairs import MESHES, Pairs, write_slots
 
+# Part of the least extent from which on an overlap counts that only points outside of their cones tell.
+UNSEEN = 0.01
+
 
 @kernel(fastmath=STEADY)
 def find_mesh_points(
@@ -37,7 +40,7 @@ def find_mesh_points(
         a, b = pairs.collision_shapes[p]
         margin = pairs.margin[p]
         pool, found, before = scratch((POOL, WIDTH), margin), scratch((SLOTS, WIDTH), margin), scratch(SLOTS, margin)
-        count = mesh_points(a, b, margin, poses, collision_shapes, features, shapes, fields, pool)
+        count = mesh_points(a, b, margin, UNSEEN, poses, collision_shapes, features, shapes, fields, pool)
         for k in range(SLOTS):
             before[k] = np.float64(stored.feature[pairs.place[p] + k]) if k < pairs.count[p] else -1.0
         count = choose(
