@@ -39,6 +39,8 @@ from shinari.systems.particle_contact.records import (
     WarmStartRanges,
 )
 from shinari.systems.particle_contact.strayed_pairs import (
+    FEW,
+    FEW_OF_SHEETS,
     append_links,
     choose_search,
     count_appended,
@@ -305,6 +307,7 @@ class Detection:
         real, count = particles.precision, len(members)
         self._members, self._objects, self._particles, self._origins = members, objects, particles, origins
         self._control, self._h, self._radius = control, h, float(table.radii.mean())
+        self._few = FEW if table.grains.any() or len(table.partners) == 0 else FEW_OF_SHEETS
         self._ignored = Keys(real, key=table.ignored)
         self._starts = Offsets(real, start=table.offsets)
         self._special = SpecialPairs(real, partner=table.partners, distance=table.distances.astype(real))
@@ -373,7 +376,7 @@ class Detection:
     def record_choose(self, p: Program) -> None:
         """Record whether the pairs of strayed balls alone are found, `control.partial`, or all, `control.search`."""
         p.launch(count_strayed, self.balls, self._control, self.chunks, count=len(self.chunks), grain=4)
-        p.serial(choose_search, self._control, self.chunks)
+        p.serial(choose_search, self._control, self.chunks, self._few)
 
     def record_append(self, p: Program) -> None:
         """Record that the new rows of strayed balls are appended."""

@@ -36,8 +36,9 @@ from shinari.systems.particle_contact.records import (
     SortedBalls,
 )
 
-# The rows of all balls are found anew where more than one of so many has strayed.
-FEW = 3
+# The rows of all balls are found anew where more than one of so many has strayed. Balls of a sheet pull each other out
+# of their margins: after a few of them others leave at once.
+FEW, FEW_OF_SHEETS = 3, 50
 # No margin is below this part of the radius: contacts change speeds.
 LEAST = 0.2
 
@@ -52,12 +53,12 @@ def count_strayed(c, balls: SortedBalls, control: Control, chunks: Chunks):
 
 
 @kernel
-def choose_search(_, control: Control, chunks: Chunks):
-    """Whether the pairs of the strayed balls alone are found, or those of all."""
+def choose_search(_, control: Control, chunks: Chunks, few: np.int64):
+    """Whether the pairs of the strayed balls alone are found, less than one of `few`, or those of all."""
     count = 0
     for c in range(len(chunks)):
         count += chunks.flag[c]
-    control.partial[0] = control.fast[0] == 0 and count * FEW < control.balls[0]
+    control.partial[0] = control.fast[0] == 0 and count * few < control.balls[0]
     control.search[0] = control.crowd[0] = control.partial[0] == 0
 
 
