@@ -138,16 +138,21 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
     move(x, particles.predicted, particles.v, i, part, add(add(along, rubs), silent), silent, rate)
     if lies:
         back = max(-gap_above(contact_particles, i, x), -push)
-        contact_particles.push[i] = push + back
-        hold = bounded(wanted, contact_particles.grip[i] * contact_particles.push[i])
-        contact_particles.hold[i] = hold
-        back = add(scale(n, back), sub(hold, wanted))
-        move(x, particles.predicted, particles.v, i, ONE, back, (ZERO, ZERO, ZERO), rate)
+        push += back
+        move(x, particles.predicted, particles.v, i, back, n, (ZERO, ZERO, ZERO), rate)
         # a push that is not given back where it was taken would throw a particle that is so light
-        gone, most = sub(place(x, i), before), FARTHEST * contact_particles.radius[i]
-        less = ONE - min(most * reciprocal(norm(gone)), ONE)
+        farthest = FARTHEST * contact_particles.radius[i]
+        high = max(dot(n, sub(place(x, i), before)) - farthest, 0.0)
+        back = min(high, push)
+        push -= back
+        hold = bounded(wanted, contact_particles.grip[i] * push)
+        slip = sub(sub(hold, wanted), scale(n, high))
+        move(x, particles.predicted, particles.v, i, ONE, slip, (ZERO, ZERO, ZERO), rate)
+        contact_particles.push[i], contact_particles.hold[i] = push, hold
+        gone = sub(place(x, i), before)
+        less = ONE - min(farthest * reciprocal(norm(gone)), ONE)
         move(x, particles.predicted, particles.v, i, -less, gone, (ZERO, ZERO, ZERO), rate)
-        lost = scale(gone, less / np.float64(x[i, 3]))
+        lost = scale(add(scale(gone, less), scale(n, high - back)), ONE / np.float64(x[i, 3]))
     now = place(x, i)
     contact_particles.path[i] += norm(sub(now, before))
     contact_particles.last_position[i] = now
