@@ -298,7 +298,8 @@ def test_what_fingers_hold_goes_on_from_a_checkpoint(tmp_path, precision):
 def test_the_ground_takes_what_the_momentum_changes_by(what, friction, restitution, substeps):
     """Of a body that falls onto light particles on the ground: a push that would throw them does not act on the body.
 
-    They slipped out frictionless by a tenth of their radius, and the body was pushed aside by 280 N while it weighed on them by 180 N.
+    They slip out by a tenth of their radius. The body that kept such pushes was pushed aside by 280 N, while it weighed
+    on them by 180 N.
     """
     scene = sn.Scene()
     ground = scene.add_collider(sn.Plane(), friction=friction, restitution=restitution)

@@ -16,7 +16,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.spins import bounded
 from shinari.systems.colliders.collide import move, place
-from shinari.systems.colliders.supports import gap_above, plane_below, touches_plane
+from shinari.systems.colliders.supports import LAYER, gap_above, plane_below, touches_plane
 
 Support = tuple[float, float, float, float, float, float, float]
 Supports = tuple[Support, Support, Support]
@@ -141,18 +141,20 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
         push += back
         move(x, particles.predicted, particles.v, i, back, n, (ZERO, ZERO, ZERO), rate)
         # a push that is not given back where it was taken would throw a particle that is so light
-        farthest = FARTHEST * contact_particles.radius[i]
-        high = max(dot(n, sub(place(x, i), before)) - farthest, 0.0)
+        farthest, ground = FARTHEST * contact_particles.radius[i], contact_particles.solid[i] != LAYER
+        high = max(dot(n, sub(place(x, i), before)) - farthest, 0.0) if ground else ZERO * push
         back = min(high, push)
         push -= back
-        hold = bounded(wanted, contact_particles.grip[i] * push)
+        # a layer passes on what it has stopped, whole
+        hold = bounded(wanted, contact_particles.grip[i] * push) if ground else wanted
         slip = sub(sub(hold, wanted), scale(n, high))
         move(x, particles.predicted, particles.v, i, ONE, slip, (ZERO, ZERO, ZERO), rate)
         contact_particles.push[i], contact_particles.hold[i] = push, hold
         gone = sub(place(x, i), before)
         less = ONE - min(farthest * reciprocal(norm(gone)), ONE)
         move(x, particles.predicted, particles.v, i, -less, gone, (ZERO, ZERO, ZERO), rate)
-        lost = scale(add(scale(gone, less), scale(n, high - back)), ONE / np.float64(x[i, 3]))
+        if ground:
+            lost = scale(add(scale(gone, less), scale(n, high - back)), ONE / np.float64(x[i, 3]))
     now = place(x, i)
     contact_particles.path[i] += norm(sub(now, before))
     contact_particles.last_position[i] = now
