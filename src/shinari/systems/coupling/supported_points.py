@@ -142,7 +142,8 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
         move(x, particles.predicted, particles.v, i, back, n, (ZERO, ZERO, ZERO), rate)
         # a push that is not given back where it was taken would throw a particle that is so light
         farthest, ground = FARTHEST * contact_particles.radius[i], contact_particles.solid[i] != LAYER
-        high = max(dot(n, sub(place(x, i), before)) - farthest, 0.0) if ground else ZERO * push
+        high = max(dot(n, sub(place(x, i), before)) - farthest, 0.0)
+        high = high if ground else 0.0 * high
         back = min(high, push)
         push -= back
         # a layer passes on what it has stopped, whole
