@@ -90,7 +90,7 @@ class DirectSolver:
     def record_begin(self, p: Program) -> None:
         """Record the begin of a step."""
         p.copy(0, (self._flags.standing, 0))
-        p.launch(drop_factor, self._graph.components, count=self._each)
+        p.launch(drop_factor, self._graph.components, count=len(self._graph.components))
 
     def _record_element_displacements(self, p: Program, count: Cell) -> None:
         g, el = self._graph, self._elements

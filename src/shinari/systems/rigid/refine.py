@@ -47,7 +47,7 @@ CLOSE = 1e-20
 
 @kernel
 def drop_factor(c, components: Components):
-    """Drop the factor of a component at the begin of a step."""
+    """Drop the factor of a component at the begin of a step, also of one that forms within it."""
     components.factored[c], components.factorings[c] = 0, 0
     components.iterations[c], components.failures[c] = 0, 0
 
