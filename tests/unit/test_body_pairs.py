@@ -275,7 +275,7 @@ def test_hulls_that_keep_what_separated_them_move_as_those_that_do_not():
 
 
 def two_hulls(seed: int) -> sn.Scene:
-    """Two hulls that come to rest on a plane beside each other."""
+    """Two hulls that come to rest next to each other on a plane."""
     rng = np.random.default_rng(seed)
     scene = sn.Scene()
     scene.add_collider(sn.Plane())

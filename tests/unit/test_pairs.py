@@ -265,9 +265,9 @@ def test_neighbours_of_a_detection_are_those_of_brute_force(precision):
     run_recorded(pairs.record_detect)
     bodies = pairs.detection.balls
     at = sim.state.x[bodies.particle, :3].astype(float)
-    way = pairs.control.ahead[0] * bodies.velocity.astype(float)
+    displacement = pairs.control.ahead[0] * bodies.velocity.astype(float)
     times = np.linspace(0.0, 1.0, 1001)
-    apart = [np.linalg.norm(at + t * way - (at + t * way)[:, None], axis=2) for t in times]
+    apart = [np.linalg.norm(at + t * displacement - (at + t * displacement)[:, None], axis=2) for t in times]
     gaps = np.min(apart, axis=0) - 0.04 - bodies.margin[:, None] - bodies.margin[None]
     expected = {tuple(p) for p in np.argwhere(np.triu(gaps < 0, 1)).tolist()}
     rows = {tuple(sorted(r)) for r in pairs.detection.row_balls.points[: pairs.row_count].tolist()}

@@ -128,14 +128,14 @@ def place_in_slice(b, paths: Paths, centres: MemberPoints, control: Control):
     Fast balls that are compared with all others have none.
     """
     slices, past, ahead = np.float64(control.slices[0]), paths.past[b], paths.ahead[b]
-    way = add(past, ahead)
+    displacement = add(past, ahead)
     left = 1.0 - (control.slice[0] + 0.5) / slices
-    longest = norm(way) / slices
+    longest = norm(displacement) / slices
     # without slices a path has a corner where the ball is now
     longest = max(longest, norm(sub(ahead, past))) if control.slices[0] == 1 else longest
     radius = paths.reach[b] + 0.5 * longest
     radius = np.nan if paths.fast[b] and control.few[0] else radius
-    at = sub(add(paths.at[b], ahead), scale(way, left))
+    at = sub(add(paths.at[b], ahead), scale(displacement, left))
     centres.at[b] = at[0], at[1], at[2], radius
 
 

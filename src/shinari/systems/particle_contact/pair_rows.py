@@ -229,10 +229,10 @@ def clear_multiplier(r, rows: Rows):
 def used_margin(x, b, balls, drift, elapsed, spare):
     """Part of its margin and the spare room [m] that a ball is off where its motion at the detection took it, squared.
 
-    That motion is the one of all, which has gone by `drift` [m], and its own beside it for the time `elapsed` [s].
+    That motion is the one of all, gone by `drift` [m], and its own relative to that for the time `elapsed` [s].
     """
-    way, margin = sub((x[0], x[1], x[2]), balls.origin[b]), balls.margin[b] + spare
-    off = sub(sub(way, drift), scale(balls.velocity[b], elapsed))
+    displacement, margin = sub((x[0], x[1], x[2]), balls.origin[b]), balls.margin[b] + spare
+    off = sub(sub(displacement, drift), scale(balls.velocity[b], elapsed))
     return dot(off, off) / (margin * margin)
 
 

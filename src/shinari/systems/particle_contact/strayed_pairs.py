@@ -15,7 +15,7 @@ not looked at.
 import numpy as np
 
 from shinari.collision.broad.grid import Cells, Extent, Levels, SortedPoints
-from shinari.collision.broad.neighbourhood import find_ranges
+from shinari.collision.broad.neighbourhood import RANGES, find_ranges
 from shinari.collision.broad.pairs import BallPairs, balls_overlap, entry_in, own_level
 from shinari.collision.broad.row_batches import Links
 from shinari.compute import convert, function, kernel, real, scratch
@@ -130,7 +130,7 @@ def look_for_strayed(e, ordered, cells, levels, extent, strayed, offsets, pairs,
     first, last = np.int64(cells.start[e]), np.int64(cells.start[e + 1])
     if first == last:
         return
-    own, ranges = own_level(e, levels), scratch((18, 2), 0)
+    own, ranges = own_level(e, levels), scratch((RANGES, 2), 0)
     n, held = 0, -1
     for a in range(first, last):
         x, y, z, i = ordered.x[a], ordered.y[a], ordered.z[a], np.int64(ordered.index[a])

@@ -2,7 +2,7 @@
 
 The neighbours of each node are a set of bits. Eliminating a node joins those of its neighbours, each of which gets all
 others (Markowitz 1957; George and Liu 1989, The Evolution of the Minimum Degree Ordering Algorithm). What the factor
-costs is known on the way, so that the search ends where a component will be solved by sweeps.
+costs is known meanwhile, so that the search ends where a component will be solved by sweeps.
 """
 
 import numpy as np

@@ -338,7 +338,7 @@ class RigidBodySystem(System):
         moved = [(parts[name] != shown).any(axis=1) for name, shown in self._shown.items()]
         for i in np.flatnonzero(moved[0] | moved[1]):
             body, rotation = self._rigid.bodies[i], parts[names.ROTATIONS][i]
-            # the largest first: squares may overflow; what is no rotation is found when the step has ended
+            # the largest first: squares may overflow; values that are no rotation are found when the step has ended
             with np.errstate(invalid="ignore"):
                 rotation = rotation / np.abs(rotation).max()
                 rotation = rotation / np.linalg.norm(rotation)
