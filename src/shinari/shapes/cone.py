@@ -172,5 +172,6 @@ CONE = register(
     is_extreme=is_extreme,
     common=True,
     curved=True,
+    half_axes=lambda _: (1.0, 0.0, 1.0),
     table=ConeTable,
 ).kind

@@ -143,5 +143,6 @@ CYLINDER = register(
     is_extreme=is_extreme,
     common=True,
     curved=True,
+    half_axes=lambda _: (1.0, 0.0, 1.0),
     table=CylinderTable,
 ).kind

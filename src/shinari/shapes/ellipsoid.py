@@ -76,5 +76,6 @@ ELLIPSOID = register(
     distance=distance_by(support),
     support=support,
     curved=True,
+    half_axes=Ellipsoid.numbers,
     table=EllipsoidTable,
 ).kind

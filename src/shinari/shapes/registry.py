@@ -72,6 +72,8 @@ class ShapeType:
         flat: Whether all of its faces are flat, so that points of contact can be carried along with it.
         angular: Whether it has no round places, so that points of contact with a mesh stay where they are on it.
         curved: Whether it has a round side without a core, which rolls away under its points.
+        half_axes: `half_axes(shape)`: half axes of the ellipsoid that its round side is, or of the disk whose rims its
+            round sides have, of any radius: 0 along their axis. None: rotations of such a side count to first order.
         table: Its table in scene files; None: it is not in scene files.
         read: Makes it of the table and a function from file names to paths; None: of the table's fields by name.
     """
@@ -92,6 +94,7 @@ class ShapeType:
     flat: bool = False
     angular: bool = False
     curved: bool = False
+    half_axes: Any = None
     table: Any = None
     read: Callable[[Any, Callable[[str], Any]], Shape] | None = None
 

@@ -92,12 +92,6 @@ class PointWork(Record):
     status = Field(np.int8, doc="APART, STICKING or SLIDING")
 
 
-class Curved(Record):
-    """Collision shapes, G rows."""
-
-    curved = Field(np.bool_, doc="whether it is round without a core, so that it rolls under its contact points")
-
-
 @kernel
 def clear_accumulated(e, elements: Elements, jacobian_rows: JacobianRows, joints: np.int64):
     """Clear the accumulated force of a joint or Jacobian row, where the frames stand at their prediction.

@@ -9,11 +9,10 @@ from shinari.compute import Program, Record
 from shinari.model.model import Model
 from shinari.model.settings import Settings
 from shinari.model.state import State
-from shinari.shapes.registry import type_of
 from shinari.systems.rigid.components import SOLVED, UNSETTLED, RestSpeeds
 from shinari.systems.rigid.contact.table import BodyContacts
 from shinari.systems.rigid.direct_solver import DirectSolver
-from shinari.systems.rigid.elements import Curved, Elements, PointWork, clear_accumulated
+from shinari.systems.rigid.elements import Elements, PointWork, clear_accumulated
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.impacts import BodyImpacts
@@ -69,6 +68,7 @@ from shinari.systems.rigid.rest import (
     push_at_start,
     stay,
 )
+from shinari.systems.rigid.round_sides import round_sides
 from shinari.systems.rigid.sweeps import Sweeps
 from shinari.systems.rigid.tendons.tendons import Tendons
 
@@ -103,9 +103,7 @@ class BodyEquations:
         self.contacts = BodyContacts(
             rigid.collision_shapes, frames, settings.dt, settings.substep, weight, settings.contact_detection
         )
-        self._curved = Curved(
-            curved=np.array([type_of(shape).curved for shape in rigid.collision_shapes.solids], np.bool_)
-        )
+        self._round_sides = round_sides(rigid.collision_shapes)
         self.tendons = Tendons(rigid.tendon_table, state.system_arrays, self.joints, rigid.world)
         self._jacobian_rows = self.joints.jacobian_rows(rigid.tendon_table.rows)
         self.tendons.add_rows(self._jacobian_rows)
@@ -281,7 +279,7 @@ class BodyEquations:
             p.copy(0, (flags.first_of_step, 0))
             self._record_rest(p)
         # where all bodies sleep, there are points without nodes, and their forces are reported
-        records = self.contacts.pairs, points, work, elements, self._frames, self._curved, components, self._terms
+        records = self.contacts.pairs, points, work, elements, self._frames, self._round_sides, components, self._terms
         p.launch(begin_points, *records, first, count=self._pairs)
         with p.when((counts.nodes, 0)):
             p.require(self._direct_pairs, self._pairs)
@@ -329,7 +327,7 @@ class BodyEquations:
         points, work, elements, components = self._points, self._work, self.elements, self._graph.components
         each, first = (self.counts.components, 0), self._first_point
         p.launch(restore_trial, *self._node_records, count=(self.counts.nodes, 0))
-        records = self.contacts.pairs, points, work, elements, components, self._frames, self._curved
+        records = self.contacts.pairs, points, work, elements, components, self._frames, self._round_sides
         p.launch(measure_failed_points, *records, first, count=self._pairs)
         p.launch(set_failed, components, UNSETTLED, count=each)
         self._record_evaluate_again(p)

@@ -52,13 +52,13 @@ from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pairs import Pairs, Points, is_moved
 from shinari.systems.rigid.elements import (
     POINT_STIFFNESS,
-    Curved,
     Elements,
     PointWork,
 )
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
+from shinari.systems.rigid.round_sides import RoundSides, gap_by_rotation
 
 # A key in two halves, each of which a float64 holds exactly.
 HALF_BITS = 32
@@ -139,6 +139,9 @@ class Shift(NamedTuple):
         rolls: Whether its side is round without a core.
         turns: Whether the rotations of the pair count.
         rotation: Its rotation vector if they do [rad].
+        shape: Collision shape of the pair on the frame.
+        q0: Rotation at the start of the substep.
+        q: Rotation now.
     """
 
     displacement: tuple
@@ -147,6 +150,9 @@ class Shift(NamedTuple):
     rolls: bool
     turns: bool
     rotation: tuple
+    shape: int
+    q0: tuple
+    q: tuple
 
 
 @kernel(fastmath=STEADY)
@@ -257,33 +263,40 @@ def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms,
 @kernel(fastmath=STEADY)
 def measure_failed_points(
     i, pairs: Pairs, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
-    curved: Curved, first_point: np.int64
+    sides: RoundSides, first_point: np.int64
 ):  # fmt: skip
     """Measure the points of a pair of a component whose trial has failed."""
     k = pairs.active[i]
     first = pairs.start[k]
     if has_failed(elements.component[first_point + first], components):
-        one, other = shifts_of(first, points, frames, curved)
+        one, other = shifts_of(first, points, frames, sides)
         for p in range(first, first + pairs.rows[k]):
-            measure(p, one, other, points, work, elements, first_point)
+            measure(p, one, other, points, work, elements, sides, first_point)
 
 
 @steady
-def shifts_of(first, points, frames, curved):
+def shifts_of(first, points, frames, sides):
     """Motions of both frames of a pair since the start of the substep; `first` is the first point of the pair."""
     a, b = points.frames[first]
-    rolls_a = curved.curved[points.collision_shapes[first, 0]]
-    rolls_b = curved.curved[points.collision_shapes[first, 1]]
+    shape_a, shape_b = points.collision_shapes[first]
+    rolls_a, rolls_b = sides.curved[shape_a], sides.curved[shape_b]
     turns = rolls_a or rolls_b or resists_rotation(points.law[first])
-    return shift_of(a, rolls_a, turns, frames), shift_of(b, rolls_b, turns, frames)
+    return shift_of(a, shape_a, rolls_a, turns, frames), shift_of(b, shape_b, rolls_b, turns, frames)
 
 
 @steady
-def shift_of(i, rolls, turns, frames):
+def shift_of(i, shape, rolls, turns, frames):
     """Motion of a frame since the start of the substep."""
-    w, x, y, z = multiply(frames.q[i], conjugate(frames.q0[i]))
-    rotation = rotation_vector_between(frames.q0[i], frames.q[i]) if turns else (0.0, 0.0, 0.0)
-    return Shift(sub(frames.x[i], frames.x0[i]), w, (x, y, z), rolls, turns, rotation)
+    q0, q = quaternion_at(frames.q0, i), quaternion_at(frames.q, i)
+    w, x, y, z = multiply(q, conjugate(q0))
+    rotation = rotation_vector_between(q0, q) if turns else (0.0, 0.0, 0.0)
+    return Shift(sub(frames.x[i], frames.x0[i]), w, (x, y, z), rolls, turns, rotation, shape, q0, q)
+
+
+@steady
+def quaternion_at(field, i):
+    """A quaternion of a field."""
+    return field[i, 0], field[i, 1], field[i, 2], field[i, 3]
 
 
 @steady
@@ -294,7 +307,7 @@ def turned_arm(shift, r):
 
 
 @steady
-def measure(p, one, other, points, work, elements, first_point):
+def measure(p, one, other, points, work, elements, sides, first_point):
     """Measure gap and slip of a point.
 
     Both follow from the displacements of the surfaces; a core point behind a radius stays at that distance along n.
@@ -312,9 +325,11 @@ def measure(p, one, other, points, work, elements, first_point):
     if one.turns:
         # a round side without a core rolls under its contact point, which stays in place
         if one.rolls:
-            gap += dot(n, sub(cross(one.rotation, ra), turned_arm(one, add(ra, scale(n, radius[0])))))
+            rolled = gap_by_rotation(sides, one.shape, ra, n, one.q0, one.q, one.rotation)
+            gap += rolled - dot(n, turned_arm(one, add(ra, scale(n, radius[0]))))
         if other.rolls:
-            gap -= dot(n, sub(cross(other.rotation, rb), turned_arm(other, sub(rb, scale(n, radius[1])))))
+            rolled = gap_by_rotation(sides, other.shape, rb, scale(n, -1.0), other.q0, other.q, other.rotation)
+            gap += rolled + dot(n, turned_arm(other, sub(rb, scale(n, radius[1]))))
         work.rotation[p] = sub(one.rotation, other.rotation)
     work.gap[p], work.status[p] = gap, APART
 
@@ -327,7 +342,7 @@ def resists_rotation(law):
 
 @kernel(fastmath=STEADY)
 def begin_points(
-    i, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, curved: Curved,
+    i, pairs: Pairs, points: Points, work: PointWork, elements: Elements, frames: Frames, sides: RoundSides,
     components: Components, terms: Terms, first_point: np.int64
 ):  # fmt: skip
     """Measure gaps and slips of a pair at the predicted pose, and classify its points for the first time in a solution.
@@ -345,10 +360,10 @@ def begin_points(
     calm = component >= 0 and components.calm[component] != 0
     swept = component >= 0 and components.direct[component] == 0
     pairs.direct[k] = component >= 0 and not swept
-    one, other = shifts_of(first, points, frames, curved)
+    one, other = shifts_of(first, points, frames, sides)
     law = points.law[first]
     for p in range(first, first + pairs.rows[k]):
-        measure(p, one, other, points, work, elements, first_point)
+        measure(p, one, other, points, work, elements, sides, first_point)
         if frozen:
             work.force[p] = points.force[p]
             clear_point(first_point + p, elements)
