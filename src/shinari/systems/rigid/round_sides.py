@@ -27,6 +27,7 @@ from shinari.systems.rigid.contact.collision_shapes import CollisionShapes
 TILTED = 1e-4
 # A point of contact on a rim is its extreme one if it reaches at least so much of the radius along the normal.
 EXTREME = 0.99
+ROUNDING = 1e-9
 # Cosine of the largest turn of the extreme point about the axis; a disk that rocks from side to side has another one.
 SAME_SIDE = 0.5
 
@@ -89,7 +90,8 @@ def gap_by_rotation(sides, g, arm, n, q0, q, rotation):
         base = add(middle, scale(a, dot(a, sub(point, middle))))
         out, broad = sub(point, base), breadth_along(sides, g, before)
         reach = dot(before, out)
-        extreme = broad > TILTED and reach >= EXTREME * broad * norm(out)
+        # an apex has no radius, up to rounding
+        extreme = broad > TILTED and reach >= EXTREME * broad * norm(out) - ROUNDING * norm(point)
         if not sides.rim[g] or (extreme and is_same_side(sides, g, n, q0, q)):
             return dot(sub(before, now), base) + reach * (1.0 - breadth_along(sides, g, now) / broad)
     return dot(n, cross(rotation, arm))
