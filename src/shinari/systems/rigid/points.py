@@ -44,7 +44,7 @@ from shinari.collision.law import (
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import conjugate, multiply, rotation_rows
+from shinari.maths.quaternion import rotation_rows
 from shinari.maths.symmetric import isotropic, outer, plus
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
 from shinari.systems.rigid.components import MOVES, UNLOADED, Components, has_failed
@@ -56,9 +56,9 @@ from shinari.systems.rigid.elements import (
     PointWork,
 )
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rigid.integration import rotation_vector_between, symmetric_times, velocity_at
+from shinari.systems.rigid.integration import symmetric_times, velocity_at
 from shinari.systems.rigid.progress import Counts, Flags
-from shinari.systems.rigid.round_sides import RoundSides, gap_by_rotation
+from shinari.systems.rigid.round_sides import RoundSides, motion_of, moved_surface
 
 # A key in two halves, each of which a float64 holds exactly.
 HALF_BITS = 32
@@ -127,32 +127,6 @@ class Bodies(NamedTuple):
     turn: tuple
     apart: tuple
     fall: float
-
-
-class Shift(NamedTuple):
-    """Motion of a frame since the start of the substep.
-
-    Attributes:
-        displacement: Of its origin [m].
-        w: Real part of the unit quaternion of its rotation.
-        axis: The others.
-        rolls: Whether its side is round without a core.
-        turns: Whether the rotations of the pair count.
-        rotation: Its rotation vector if they do [rad].
-        shape: Collision shape of the pair on the frame.
-        q0: Rotation at the start of the substep.
-        q: Rotation now.
-    """
-
-    displacement: tuple
-    w: float
-    axis: tuple
-    rolls: bool
-    turns: bool
-    rotation: tuple
-    shape: int
-    q0: tuple
-    q: tuple
 
 
 @kernel(fastmath=STEADY)
@@ -269,69 +243,34 @@ def measure_failed_points(
     k = pairs.active[i]
     first = pairs.start[k]
     if has_failed(elements.component[first_point + first], components):
-        one, other = shifts_of(first, points, frames, sides)
+        one, other = motions_of(first, points, frames, sides)
         for p in range(first, first + pairs.rows[k]):
             measure(p, one, other, points, work, elements, sides, first_point)
 
 
 @steady
-def shifts_of(first, points, frames, sides):
+def motions_of(first, points, frames, sides):
     """Motions of both frames of a pair since the start of the substep; `first` is the first point of the pair."""
     a, b = points.frames[first]
     shape_a, shape_b = points.collision_shapes[first]
-    rolls_a, rolls_b = sides.curved[shape_a], sides.curved[shape_b]
-    turns = rolls_a or rolls_b or resists_rotation(points.law[first])
-    return shift_of(a, shape_a, rolls_a, turns, frames), shift_of(b, shape_b, rolls_b, turns, frames)
-
-
-@steady
-def shift_of(i, shape, rolls, turns, frames):
-    """Motion of a frame since the start of the substep."""
-    q0, q = quaternion_at(frames.q0, i), quaternion_at(frames.q, i)
-    w, x, y, z = multiply(q, conjugate(q0))
-    rotation = rotation_vector_between(q0, q) if turns else (0.0, 0.0, 0.0)
-    return Shift(sub(frames.x[i], frames.x0[i]), w, (x, y, z), rolls, turns, rotation, shape, q0, q)
-
-
-@steady
-def quaternion_at(field, i):
-    """A quaternion of a field."""
-    return field[i, 0], field[i, 1], field[i, 2], field[i, 3]
-
-
-@steady
-def turned_arm(shift, r):
-    """What a rotation changes of an arm."""
-    across = cross(shift.axis, r)
-    return scale(add(scale(across, shift.w), cross(shift.axis, across)), 2.0)
+    resists = resists_rotation(points.law[first])
+    rolls_a = resists or sides.curved[shape_a] or points.radius[first, 0] != 0.0
+    rolls_b = resists or sides.curved[shape_b] or points.radius[first, 1] != 0.0
+    return motion_of(a, shape_a, rolls_a, frames), motion_of(b, shape_b, rolls_b, frames)
 
 
 @steady
 def measure(p, one, other, points, work, elements, sides, first_point):
-    """Measure gap and slip of a point.
-
-    Both follow from the displacements of the surfaces; a core point behind a radius stays at that distance along n.
-    """
+    """Measure gap and slip of a point: both follow from the motions of the surfaces."""
     n, radius = points.normal[p], points.radius[p]
     ra, rb = halves(elements.arms[first_point + p])
-    moved_a, moved_b = turned_arm(one, ra), turned_arm(other, rb)
-    slip = sub(add(one.displacement, moved_a), add(other.displacement, moved_b))
-    gap = points.gap[p] - work.target_gap[p] + dot(n, slip)
-    if radius[0] != 0.0:
-        gap += radius[0] * dot(n, turned_arm(one, n))
-    if radius[1] != 0.0:
-        gap += radius[1] * dot(n, turned_arm(other, n))
+    moved_a = add(one.displacement, moved_surface(sides, one, ra, n, radius[0]))
+    moved_b = add(other.displacement, moved_surface(sides, other, rb, scale(n, -1.0), radius[1]))
+    slip = sub(moved_a, moved_b)
     work.slip[p] = tangential(slip, n)
-    if one.turns:
-        # a round side without a core rolls under its contact point, which stays in place
-        if one.rolls:
-            rolled = gap_by_rotation(sides, one.shape, ra, n, one.q0, one.q, one.rotation)
-            gap += rolled - dot(n, turned_arm(one, add(ra, scale(n, radius[0]))))
-        if other.rolls:
-            rolled = gap_by_rotation(sides, other.shape, rb, scale(n, -1.0), other.q0, other.q, other.rotation)
-            gap += rolled + dot(n, turned_arm(other, sub(rb, scale(n, radius[1]))))
+    if resists_rotation(points.law[p]):
         work.rotation[p] = sub(one.rotation, other.rotation)
-    work.gap[p], work.status[p] = gap, APART
+    work.gap[p], work.status[p] = points.gap[p] - work.target_gap[p] + dot(n, slip), APART
 
 
 @steady
@@ -360,7 +299,7 @@ def begin_points(
     calm = component >= 0 and components.calm[component] != 0
     swept = component >= 0 and components.direct[component] == 0
     pairs.direct[k] = component >= 0 and not swept
-    one, other = shifts_of(first, points, frames, sides)
+    one, other = motions_of(first, points, frames, sides)
     law = points.law[first]
     for p in range(first, first + pairs.rows[k]):
         measure(p, one, other, points, work, elements, sides, first_point)

@@ -1,6 +1,11 @@
-"""Gaps under round sides without a core, which roll away under their contact points.
+"""How surfaces move at a contact point in a substep: those with corners turn, round ones roll.
 
-Along a unit vector u in the axes of its frame a round side reaches as far as
+A corner goes where its body takes it, (R - 1) r at an arm r. A round surface rolls away under its contact point, and
+moves past the other surface by its rotation vector times the arm, theta x r, whatever the rotation is: a wheel that
+turns by 0.3 rad in a substep and rolled by the sine of that would be 1.5 % too slow. A rounded shape does both: its
+core turns, the surface around it rolls.
+
+Across the normal a side that is round without a core reaches, along a unit vector u in the axes of its frame, as far as
 
     r(u) = u . b + rho |L u|
 
@@ -8,20 +13,22 @@ Along a unit vector u in the axes of its frame a round side reaches as far as
     ellipsoid                    L = diag(s) R^T, s the half axes along the columns of R; rho = 1, b the middle
 
 A rotation from R0 to R changes the gap of a contact whose normal n points into the side by r(-R0^T n) - r(-R^T n),
-whatever it is. To first order that is n . (theta x arm). A cone that turns by 0.35 rad in a substep while it precesses
+whatever it is. To first order that is n . (theta x r). A cone that turns by 0.35 rad in a substep while it precesses
 tilts by 4e-3 rad in second order.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from shinari.compute import Field, Record
 from shinari.maths.function import steady
-from shinari.maths.quaternion import rotate, rotate_back
+from shinari.maths.quaternion import conjugate, multiply, rotate, rotate_back
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
 from shinari.shapes.registry import type_of
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapes
+from shinari.systems.rigid.integration import logarithm
 
 # Least sine between axis and normal for which a rim has one extreme point.
 TILTED = 1e-4
@@ -77,21 +84,86 @@ def is_same_side(sides, g, n, q0, q):
     return dot(one, other) > SAME_SIDE * norm(one) * norm(other)
 
 
-@steady
-def gap_by_rotation(sides, g, arm, n, q0, q, rotation):
-    """What a rotation from q0 to q changes of the gap of a point at an arm of the start, n into the round side.
+class Motion(NamedTuple):
+    """Motion of a frame since the start of the substep, and the surface of one of its collision shapes.
 
-    `rotation` is its vector.
+    Attributes:
+        displacement: Of its origin [m].
+        w: Real part of the unit quaternion of its rotation.
+        axis: The others.
+        rotation: Its rotation vector where that counts: of round surfaces, and against moments [rad].
+        shape: The collision shape.
+        q0: Rotation at the start of the substep.
+        q: Rotation now.
     """
-    if sides.known[g]:
-        before, now = rotate_back(q0, scale(n, -1.0)), rotate_back(q, scale(n, -1.0))
-        point, a = rotate_back(q0, arm), (sides.axis[g, 0], sides.axis[g, 1], sides.axis[g, 2])
-        middle = sides.middle[g, 0], sides.middle[g, 1], sides.middle[g, 2]
-        base = add(middle, scale(a, dot(a, sub(point, middle))))
-        out, broad = sub(point, base), breadth_along(sides, g, before)
-        reach = dot(before, out)
-        # an apex has no radius, up to rounding
-        extreme = broad > TILTED and reach >= EXTREME * broad * norm(out) - ROUNDING * norm(point)
-        if not sides.rim[g] or (extreme and is_same_side(sides, g, n, q0, q)):
-            return dot(sub(before, now), base) + reach * (1.0 - breadth_along(sides, g, now) / broad)
-    return dot(n, cross(rotation, arm))
+
+    displacement: tuple
+    w: float
+    axis: tuple
+    rotation: tuple
+    shape: int
+    q0: tuple
+    q: tuple
+
+
+@steady
+def motion_of(i, shape, rolls, frames):
+    """Motion of a frame since the start of the substep; rolls: whether its rotation vector counts."""
+    q0, q = quaternion_at(frames.q0, i), quaternion_at(frames.q, i)
+    w, x, y, z = multiply(q, conjugate(q0))
+    rotation = logarithm((w, x, y, z)) if rolls else (0.0, 0.0, 0.0)
+    return Motion(sub(frames.x[i], frames.x0[i]), w, (x, y, z), rotation, shape, q0, q)
+
+
+@steady
+def quaternion_at(field, i):
+    """A quaternion of a field."""
+    return field[i, 0], field[i, 1], field[i, 2], field[i, 3]
+
+
+@steady
+def turned(motion, r):
+    """What a rotation changes of an arm."""
+    across = cross(motion.axis, r)
+    return scale(add(scale(across, motion.w), cross(motion.axis, across)), 2.0)
+
+
+@steady
+def moved_surface(sides, motion, arm, n, radius):
+    """Motion of a surface at a contact point by the rotation of its frame: along n of the gap, across it of the slip.
+
+    Args:
+        sides: Round sides of the collision shapes.
+        motion: Motion of the frame.
+        arm: Arm of the contact point at the start of the substep.
+        n: Normal, into the shape.
+        radius: Distance of the surface from the core.
+    """
+    if sides.curved[motion.shape]:
+        return rolled(sides, motion, arm, n)
+    if radius != 0.0:
+        out = scale(n, -radius)
+        return add(turned(motion, sub(arm, out)), cross(motion.rotation, out))
+    return turned(motion, arm)
+
+
+@steady
+def rolled(sides, motion, arm, n):
+    """`moved_surface` of a side that is round without a core."""
+    first_order = cross(motion.rotation, arm)
+    g = motion.shape
+    if not sides.known[g]:
+        return first_order
+    before, now = rotate_back(motion.q0, scale(n, -1.0)), rotate_back(motion.q, scale(n, -1.0))
+    point, a = rotate_back(motion.q0, arm), (sides.axis[g, 0], sides.axis[g, 1], sides.axis[g, 2])
+    middle = sides.middle[g, 0], sides.middle[g, 1], sides.middle[g, 2]
+    base = add(middle, scale(a, dot(a, sub(point, middle))))
+    out, broad = sub(point, base), breadth_along(sides, g, before)
+    reach = dot(before, out)
+    # an apex has no radius, up to rounding
+    extreme = broad > TILTED and reach >= EXTREME * broad * norm(out) - ROUNDING * norm(point)
+    if sides.rim[g] and not (extreme and is_same_side(sides, g, n, motion.q0, motion.q)):
+        return first_order
+    gap = dot(sub(before, now), base) + reach * (1.0 - breadth_along(sides, g, now) / broad)
+    slip = add(turned(motion, rotate(motion.q0, base)), cross(motion.rotation, rotate(motion.q0, out)))
+    return add(slip, scale(n, gap - dot(n, slip)))
