@@ -1,9 +1,11 @@
 """How surfaces move at a contact point in a substep: those with corners turn, round ones roll.
 
 A corner goes where its body takes it, (R - 1) r at an arm r. A round surface rolls away under its contact point, and
-moves past the other surface by its rotation vector times the arm, theta x r, whatever the rotation is: a wheel that
+moves past the other surface by its rotation vector times the mean of its arms from there, theta x r: a wheel that
 turns by 0.3 rad in a substep and rolled by the sine of that would be 1.5 % too slow. A rounded shape does both: its
-core turns, the surface around it rolls.
+core turns, the surface around it rolls. So do the middle b of a rim or an ellipsoid and its surface, at the arms
+
+    rho L^T L u / |L u|    before and after the rotation.
 
 Across the normal a side that is round without a core reaches, along a unit vector u in the axes of its frame, as far as
 
@@ -17,7 +19,6 @@ whatever it is. To first order that is n . (theta x r). A cone that turns by 0.3
 tilts by 4e-3 rad in second order.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -66,13 +67,25 @@ def round_sides(shapes: CollisionShapes) -> RoundSides:
 
 
 @steady
-def breadth_along(sides, g, u):
-    """|L u|."""
+def stretched(sides, g, u):
+    """L u."""
     m = sides.breadth[g]
-    x = m[0] * u[0] + m[1] * u[1] + m[2] * u[2]
-    y = m[3] * u[0] + m[4] * u[1] + m[5] * u[2]
-    z = m[6] * u[0] + m[7] * u[1] + m[8] * u[2]
-    return math.sqrt(x * x + y * y + z * z)
+    return (
+        m[0] * u[0] + m[1] * u[1] + m[2] * u[2],
+        m[3] * u[0] + m[4] * u[1] + m[5] * u[2],
+        m[6] * u[0] + m[7] * u[1] + m[8] * u[2],
+    )
+
+
+@steady
+def stretched_back(sides, g, v):
+    """L^T v."""
+    m = sides.breadth[g]
+    return (
+        m[0] * v[0] + m[3] * v[1] + m[6] * v[2],
+        m[1] * v[0] + m[4] * v[1] + m[7] * v[2],
+        m[2] * v[0] + m[5] * v[1] + m[8] * v[2],
+    )
 
 
 @steady
@@ -150,20 +163,21 @@ def moved_surface(sides, motion, arm, n, radius):
 @steady
 def rolled(sides, motion, arm, n):
     """`moved_surface` of a side that is round without a core."""
-    first_order = cross(motion.rotation, arm)
     g = motion.shape
-    if not sides.known[g]:
-        return first_order
-    before, now = rotate_back(motion.q0, scale(n, -1.0)), rotate_back(motion.q, scale(n, -1.0))
-    point, a = rotate_back(motion.q0, arm), (sides.axis[g, 0], sides.axis[g, 1], sides.axis[g, 2])
-    middle = sides.middle[g, 0], sides.middle[g, 1], sides.middle[g, 2]
-    base = add(middle, scale(a, dot(a, sub(point, middle))))
-    out, broad = sub(point, base), breadth_along(sides, g, before)
-    reach = dot(before, out)
-    # an apex has no radius, up to rounding
-    extreme = broad > TILTED and reach >= EXTREME * broad * norm(out) - ROUNDING * norm(point)
-    if sides.rim[g] and not (extreme and is_same_side(sides, g, n, motion.q0, motion.q)):
-        return first_order
-    gap = dot(sub(before, now), base) + reach * (1.0 - breadth_along(sides, g, now) / broad)
-    slip = add(turned(motion, rotate(motion.q0, base)), cross(motion.rotation, rotate(motion.q0, out)))
-    return add(slip, scale(n, gap - dot(n, slip)))
+    if sides.known[g]:
+        before, now = rotate_back(motion.q0, scale(n, -1.0)), rotate_back(motion.q, scale(n, -1.0))
+        point, a = rotate_back(motion.q0, arm), (sides.axis[g, 0], sides.axis[g, 1], sides.axis[g, 2])
+        middle = sides.middle[g, 0], sides.middle[g, 1], sides.middle[g, 2]
+        base = add(middle, scale(a, dot(a, sub(point, middle))))
+        out, wide = sub(point, base), stretched(sides, g, now)
+        reach, broad, broad_now = dot(before, out), norm(stretched(sides, g, before)), norm(wide)
+        # an apex has no radius, up to rounding
+        extreme = broad > TILTED and reach >= EXTREME * broad * norm(out) - ROUNDING * norm(point)
+        if not sides.rim[g] or (extreme and is_same_side(sides, g, n, motion.q0, motion.q)):
+            gap = dot(sub(before, now), base) + reach * (1.0 - broad_now / broad)
+            ends = scale(stretched_back(sides, g, wide), reach / (broad * broad_now))
+            middle_arm = scale(add(rotate(motion.q0, out), rotate(motion.q, ends)), 0.5)
+            slip = add(turned(motion, rotate(motion.q0, base)), cross(motion.rotation, middle_arm))
+            return add(slip, scale(n, gap - dot(n, slip)))
+    slip = turned(motion, arm)
+    return add(slip, scale(n, dot(n, sub(cross(motion.rotation, arm), slip))))
