@@ -28,7 +28,7 @@ from shinari.errors import ContactWarning, warn
 from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
 from shinari.model.model import Model
 from shinari.model.settings import Settings
-from shinari.systems.grains.rows import give_lane, set_signs, store_lane, take_lanes
+from shinari.systems.grains.rows import give_lane, store_lane, take_lanes
 from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.pair_rows import upright
 from shinari.systems.particle_contact.records import Control, Members, RowBalls, Rows, Shifts, SortedBalls
@@ -103,13 +103,12 @@ def take_bridge(item, links: Links, bridges: Bridges, balls: SortedBalls, member
 def pull_grains(k, starts: Offsets, batches: Batches, current: CurrentColour, row_balls: RowBalls, rows: Rows,
                 bridges: Bridges, balls: SortedBalls, shifts: Shifts, h: real):  # fmt: skip
     """Let the bridges of a block of rows pull for a substep h."""
-    taken, given, signs = scratch((WIDTH, 8), h), scratch((WIDTH, 8), h), scratch(8, h)
-    set_signs(signs)
+    taken, given, masses = scratch((WIDTH, 8), h), scratch((WIDTH, 8), h), scratch(WIDTH, h)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
-        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
+        take_lanes(begin, count, row_balls, balls, shifts, taken, masses)
         for lane in range(WIDTH):
             r = begin + lane
             b = taken[lane, 0], taken[lane, 1], taken[lane, 2]

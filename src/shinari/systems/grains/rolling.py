@@ -20,7 +20,15 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import ONE, ZERO, add, cross, norm, reciprocal, scale, sub
 from shinari.model.spins import GIVES, Spins, bounded
-from shinari.systems.grains.rows import RAISED, SILENT, SLOP, chosen, give_lane, set_signs, store_lane, take_lanes
+from shinari.systems.grains.rows import (
+    RAISED,
+    SILENT,
+    SLOP,
+    chosen,
+    give_lane,
+    store_lane,
+    take_lanes,
+)
 from shinari.systems.particle_contact.links import FIRST, next_link
 from shinari.systems.particle_contact.pair_rows import contact_plane, upright
 from shinari.systems.particle_contact.records import (
@@ -163,15 +171,14 @@ def spins_of_lane(taken, lane):
 def start_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, row_balls: RowBalls, rows: Rows,
                   rolls: Rolls, balls: SortedBalls, turning: TurningBalls, shifts: Shifts, escape: real):  # fmt: skip
     """Let the rows of a block push and resist as in the last substep; see `start_grains`."""
-    taken, given, signs = scratch((WIDTH, 8), escape), scratch((WIDTH, 8), escape), scratch(8, escape)
+    taken, given, masses = scratch((WIDTH, 8), escape), scratch((WIDTH, 8), escape), scratch(WIDTH, escape)
     spins, spun = scratch((WIDTH, 10), escape), scratch((WIDTH, 6), escape)
     holds = scratch((WIDTH, 6), escape)
-    set_signs(signs)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
-        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
+        take_lanes(begin, count, row_balls, balls, shifts, taken, masses)
         for lane in range(count):
             i, j = row_balls.points[begin + lane]
             take_spins(lane, i, j, balls, turning, spins)
@@ -179,7 +186,7 @@ def start_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, 
             r = begin + lane
             b = taken[lane, 0], taken[lane, 1], taken[lane, 2]
             moved = taken[lane, 4], taken[lane, 5], taken[lane, 6]
-            w, keep, push = taken[lane, 3], rows.keep[r], rows.push[r]
+            w, keep, push = masses[lane], rows.keep[r], rows.push[r]
             held, moment = rows.friction_multiplier[r], rolls.moment[r]
             a, none = sub(b, moved), (ZERO * w, ZERO * w, ZERO * w)
             before = keep - norm(a)
@@ -211,14 +218,13 @@ def sweep_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, 
                   rolls: Rolls, balls: SortedBalls, turning: TurningBalls, shifts: Shifts, rate: real,
                   lift: real):  # fmt: skip
     """Solve the rows of a block once, batch after batch; see `sweep_grains`."""
-    taken, given, signs = scratch((WIDTH, 8), rate), scratch((WIDTH, 8), rate), scratch(8, rate)
+    taken, given, masses = scratch((WIDTH, 8), rate), scratch((WIDTH, 8), rate), scratch(WIDTH, rate)
     spins, spun, done = scratch((WIDTH, 10), rate), scratch((WIDTH, 6), rate), scratch((WIDTH, 10), rate)
-    set_signs(signs)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
-        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
+        take_lanes(begin, count, row_balls, balls, shifts, taken, masses)
         for lane in range(count):
             i, j = row_balls.points[begin + lane]
             take_spins(lane, i, j, balls, turning, spins)
@@ -226,7 +232,7 @@ def sweep_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, 
             r = begin + lane
             b = taken[lane, 0], taken[lane, 1], taken[lane, 2]
             moved = taken[lane, 4], taken[lane, 5], taken[lane, 6]
-            w, keep, old = taken[lane, 3], rows.keep[r], rows.push[r]
+            w, keep, old = masses[lane], rows.keep[r], rows.push[r]
             held, moment, law = rows.friction_multiplier[r], rolls.moment[r], rows.law[r]
             a, none = sub(b, moved), (ZERO * w, ZERO * w, ZERO * w)
             n, depth, before = contact_plane(a, b, moved, keep)

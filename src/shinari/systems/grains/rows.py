@@ -73,10 +73,14 @@ def answer(n, depth, before, moved, old, held, law, scaled_compliance, mobility)
 
 
 @function(fastmath=STEADY)
-def take_lane(lane, i, j, balls, shifts, signs, taken):
-    """Bring the balls of a row to a lane: where the first is from the second, both masses, and the displacement."""
+def take_lane(lane, i, j, balls, shifts, taken, masses):
+    """Bring the balls of a row to a lane: where the first is from the second, its displacement, and both masses."""
+    # all is read before anything is written: so it becomes one vector operation
+    a, b = balls.at[i], balls.at[j]
+    d = a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5], a[6] - b[6], a[7] - b[7]
     for c in range(8):
-        taken[lane, c] = balls.at[i, c] + signs[c] * balls.at[j, c]
+        taken[lane, c] = d[c]
+    masses[lane] = a[3] + b[3]
     if len(shifts) > 1:
         apart = sub(shifts.shift[balls.origin_index[i]], shifts.shift[balls.origin_index[j]])
         for c in range(3):
@@ -84,18 +88,11 @@ def take_lane(lane, i, j, balls, shifts, signs, taken):
 
 
 @function(fastmath=STEADY)
-def take_lanes(begin, count, row_balls, balls, shifts, signs, taken):
+def take_lanes(begin, count, row_balls, balls, shifts, taken, masses):
     """Bring the balls of the rows of a batch to the lanes; see `take_lane`."""
     for lane in range(count):
         i, j = row_balls.points[begin + lane]
-        take_lane(lane, i, j, balls, shifts, signs, taken)
-
-
-@function(fastmath=STEADY)
-def set_signs(signs):
-    """What `take_lane` does with the numbers of two balls: their masses are added, all others subtracted."""
-    for c in range(8):
-        signs[c] = ONE if c == 3 else -ONE
+        take_lane(lane, i, j, balls, shifts, taken, masses)
 
 
 @function(fastmath=STEADY)
@@ -108,11 +105,19 @@ def store_lane(lane, by, loud, given):
 @function(fastmath=STEADY)
 def give_lane(lane, i, j, balls, given):
     """Move the balls of a row by what stands in a lane."""
-    w0, w1 = balls.at[i, 3], balls.at[j, 3]
-    for c in range(8):
-        balls.at[i, c] += w0 * given[lane, c]
-    for c in range(8):
-        balls.at[j, c] -= w1 * given[lane, c]
+    a, b, g = balls.at[i], balls.at[j], (
+        given[lane, 0], given[lane, 1], given[lane, 2], given[lane, 3],
+        given[lane, 4], given[lane, 5], given[lane, 6], given[lane, 7],
+    )  # fmt: skip
+    v, w = a[3], b[3]
+    balls.at[i] = (
+        a[0] + v * g[0], a[1] + v * g[1], a[2] + v * g[2], a[3] + v * g[3],
+        a[4] + v * g[4], a[5] + v * g[5], a[6] + v * g[6], a[7] + v * g[7],
+    )  # fmt: skip
+    balls.at[j] = (
+        b[0] - w * g[0], b[1] - w * g[1], b[2] - w * g[2], b[3] - w * g[3],
+        b[4] - w * g[4], b[5] - w * g[5], b[6] - w * g[6], b[7] - w * g[7],
+    )  # fmt: skip
 
 
 @function(fastmath=STEADY)
@@ -134,19 +139,18 @@ def start_grains(
     escape: real,
 ):
     """Let the rows of a block push as in the last substep, and what overlaps come out, by `escape` [m] at most."""
-    taken, given, signs = scratch((WIDTH, 8), escape), scratch((WIDTH, 8), escape), scratch(8, escape)
+    taken, given, masses = scratch((WIDTH, 8), escape), scratch((WIDTH, 8), escape), scratch(WIDTH, escape)
     holds = scratch((WIDTH, 3), escape)
-    set_signs(signs)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
-        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
+        take_lanes(begin, count, row_balls, balls, shifts, taken, masses)
         for lane in range(WIDTH):
             r = begin + lane
             b = taken[lane, 0], taken[lane, 1], taken[lane, 2]
             moved = taken[lane, 4], taken[lane, 5], taken[lane, 6]
-            w, keep, push, held = taken[lane, 3], rows.keep[r], rows.push[r], rows.friction_multiplier[r]
+            w, keep, push, held = masses[lane], rows.keep[r], rows.push[r], rows.friction_multiplier[r]
             a, none = sub(b, moved), (ZERO * w, ZERO * w, ZERO * w)
             before = keep - norm(a)
             n = upright(a, b)
@@ -181,19 +185,18 @@ def sweep_grains(
 
     What overlaps by more than the slop comes out with velocity, by `lift` [m] at most.
     """
-    taken, given, signs = scratch((WIDTH, 8), rate), scratch((WIDTH, 8), rate), scratch(8, rate)
+    taken, given, masses = scratch((WIDTH, 8), rate), scratch((WIDTH, 8), rate), scratch(WIDTH, rate)
     done = scratch((WIDTH, 7), rate)
-    set_signs(signs)
     first, last = batches_of_block(k, starts, current)
     for t in range(first, last):
         begin = np.int64(batches.first[t])
         count = np.int64(batches.first[t + 1]) - begin
-        take_lanes(begin, count, row_balls, balls, shifts, signs, taken)
+        take_lanes(begin, count, row_balls, balls, shifts, taken, masses)
         for lane in range(WIDTH):
             r = begin + lane
             b = taken[lane, 0], taken[lane, 1], taken[lane, 2]
             moved = taken[lane, 4], taken[lane, 5], taken[lane, 6]
-            w, keep, old = taken[lane, 3], rows.keep[r], rows.push[r]
+            w, keep, old = masses[lane], rows.keep[r], rows.push[r]
             held, law = rows.friction_multiplier[r], rows.law[r]
             a, none = sub(b, moved), (ZERO * w, ZERO * w, ZERO * w)
             n, depth, before = contact_plane(a, b, moved, keep)

@@ -65,12 +65,15 @@ def closest(i, j, paths):
 
 
 @function(fastmath=STEADY)
-def meet(i, j, paths):
+def meet(i, j, paths, control):
     """Whether two balls come within their reaches ahead, or did in this substep."""
+    ahead = closest(i, j, paths)[1]
+    if ahead or control.resume[0] == 0:
+        return ahead
     back = sub(paths.past[i], paths.past[j])
     _, square = approach(sub(sub(paths.at[i], paths.at[j]), back), back)
     reach = paths.reach[i] + paths.reach[j]
-    return closest(i, j, paths)[1] or square < reach * reach
+    return square < reach * reach
 
 
 @kernel(fastmath=STEADY)

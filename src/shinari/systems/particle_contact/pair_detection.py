@@ -199,12 +199,12 @@ def choose_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDista
 
 @kernel(fastmath=STEADY)
 def count_rows(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, row_offsets: Offsets,
-               paths: Paths):  # fmt: skip
+               paths: Paths, control: Control):  # fmt: skip
     """Leave out the pairs of a ball that do not meet on their paths; the others become rows."""
     count = 0
     for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
         keep = distances.keep[k]
-        keep = keep if keep > ZERO and meet(b, np.int64(pairs.balls[k, 1]), paths) else ZERO * keep
+        keep = keep if keep > ZERO and meet(b, np.int64(pairs.balls[k, 1]), paths, control) else ZERO * keep
         distances.keep[k] = keep
         count += np.int64(keep > ZERO)
     row_offsets.start[b] = count
@@ -348,7 +348,7 @@ class Detection:
         p.require(self._distances, self._path_search.total)
         self._record_distances(p)
         pairs = search.pairs, search.offsets, self._distances, self.row_offsets
-        p.launch(count_rows, *pairs, self._path_search.paths, count=number, grain=SHARE)
+        p.launch(count_rows, *pairs, self._path_search.paths, control, count=number, grain=SHARE)
         self._scan.record(p, number)
         p.serial(end_detection, control, self.row_offsets)
         p.require(self.row_balls, (control.rows, 0))
@@ -396,7 +396,8 @@ class Detection:
         p.launch(fill_strayed_pairs, *around, count=(grid.extent.entries, 0))
         self._record_distances(p)
         pairs = search.pairs, search.offsets, self._distances, self._fresh
-        p.launch(drop_known, *pairs, paths, self.row_offsets, links, self.appended, balls, count=number, grain=SHARE)
+        p.launch(drop_known, *pairs, paths, self.row_offsets, links, self.appended, balls, control, count=number,
+                 grain=SHARE)  # fmt: skip
         self._fresh_scan.record(p, number)
         p.serial(count_appended, control, self._fresh, self.row_offsets, WIDTH)
         for record in (self.row_balls, links):

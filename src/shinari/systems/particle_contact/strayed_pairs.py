@@ -165,7 +165,8 @@ def fill_strayed_pairs(e, ordered: SortedPoints, cells: Cells, levels: Levels, e
 
 @kernel
 def drop_known(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistances, fresh: Offsets, paths: Paths,
-               row_offsets: Offsets, links: Links, appended: Appended, balls: SortedBalls):  # fmt: skip
+               row_offsets: Offsets, links: Links, appended: Appended, balls: SortedBalls,
+               control: Control):  # fmt: skip
     """Leave out the pairs of a ball that do not meet on their paths or are rows, and count the others."""
     count = 0
     for k in range(pair_offsets.start[b], pair_offsets.start[b + 1]):
@@ -173,7 +174,7 @@ def drop_known(b, pairs: BallPairs, pair_offsets: Offsets, distances: PairDistan
         if distances.keep[k] > ZERO:
             known = has_link(b, other, row_offsets, links, appended, balls)
             known = known or has_link(other, b, row_offsets, links, appended, balls)
-            if known or not meet(b, other, paths):
+            if known or not meet(b, other, paths, control):
                 distances.keep[k] = ZERO
             else:
                 count += 1
