@@ -1,6 +1,5 @@
 """MJCF as text that MuJoCo parses: included files in their place, and nothing in it names a file."""
 
-import math
 import os
 import posixpath
 from pathlib import Path
@@ -21,8 +20,9 @@ SKIPPED = ("plugin", "extension", "custom")
 FINITE = (
     "pos", "quat", "axis", "euler", "axisangle", "xyaxes", "zaxis", "fromto", "size", "inertia", "diaginertia",
     "fullinertia", "vertex", "ref", "springref", "stiffness", "damping", "armature", "frictionloss",
+    "gear", "kp", "kv", "gainprm", "biasprm",
 )  # fmt: skip
-"""Attributes of finite numbers."""
+"""Attributes of numbers that are finite, in MuJoCo and beyond."""
 MOST_INCLUDES, MOST_MODELS = 100, 20
 
 
@@ -85,9 +85,9 @@ def _check_numbers(root: Element, source: Source) -> None:
                 values = [float(value) for value in element.get(key, "0").split()]
             except ValueError:
                 continue
-            finite = all(math.isfinite(value) for value in values)
+            finite = all(abs(value) <= check.LARGEST for value in values)
             if not finite or (key not in FINITE and min(values, default=0.0) < 0.0):
-                expected = "finite numbers" if key in FINITE else "at least 0"
+                expected = f"numbers up to {check.LARGEST:g}" if key in FINITE else "at least 0"
                 where = f"{source.path}: {described(element, parent)}"
                 got = " ".join(f"{value:g}" for value in values)
                 raise FileError(f"{where}: {key}: expected {expected}, got {got}")
