@@ -70,3 +70,20 @@ def test_a_simulation_that_is_copied_tells_what_to_do_instead(how) -> None:
     other.restore(kept)
     other.step()
     assert np.array_equal(other.positions(cloth.name), simulation.positions(cloth))
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy])
+def test_a_copy_of_a_scene_is_a_scene_of_its_own(how) -> None:
+    scene = sn.Scene()
+    scene.add_cloth(sn.grid(shape=(3, 3)), name="cloth")
+    other = how(scene)
+    other.add_rope([[0, 1, 0], [0, 2, 0]], name="rope")
+    other["cloth"].pin([0])
+    other.gravity = (0, 0, 0)
+    assert scene.particle_count == 9
+    assert not scene.pinned
+    assert list(scene.handles) == ["cloth"]
+    assert scene.gravity[1] == -9.81
+    assert sn.Simulation(other, threads=1).positions("rope").shape == (2, 3)
+    with pytest.raises(SceneError, match="'cloth' belongs to another scene"):
+        sn.Simulation(other, threads=1).positions(scene["cloth"])

@@ -1,5 +1,7 @@
 """Rest shapes, maps, seams, folds and bands of cloth: what is refused, and what is kept."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -441,6 +443,40 @@ def test_a_mesh_that_moves_in_usd(tmp_path):
     stage.GetRootLayer().Save()
     with pytest.raises(sn.FileError, match=r"has 24 vertices at time code 10 and 25 at 0; its topology must stay"):
         sn.read_animation(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("[3, 3", "[4, 3", "/World/body: faceVertexCounts: expected 3 or more corners of each face and 96 in all"),
+        ("[3, 3", "[2, 4", "faceVertexCounts: expected 3 or more corners"),
+        ("point3f[] points", "matrix4d[] points", "cannot be read: "),
+        ("point3f[] points", "float[] points", "cannot be read: "),
+        ("#usda", "\xa0usda", "cannot be read: "),
+        ("faceVertexIndices = [", "faceVertexIndices = [\xa0", "cannot be read: it holds bytes that are no text"),
+    ],
+)
+def test_a_damaged_usd_is_refused(tmp_path, old, new, told):
+    pytest.importorskip("pxr")
+    from pxr import Usd, UsdGeom
+
+    vertices, faces = PANEL
+    path = tmp_path / "walk.usda"
+    stage = Usd.Stage.CreateNew(str(path))
+    mesh = UsdGeom.Mesh.Define(stage, "/World/body")
+    mesh.GetFaceVertexCountsAttr().Set([3] * len(faces))
+    mesh.GetFaceVertexIndicesAttr().Set(faces.ravel().tolist())
+    for code in (0, 5):
+        mesh.GetPointsAttr().Set([tuple(map(float, point)) for point in vertices], code)
+    stage.GetRootLayer().Save()
+    del stage
+    damaged = tmp_path / "damaged.usda"
+    text = path.read_text()
+    assert old in text
+    damaged.write_bytes(text.replace(old, new, 1).encode("latin-1"))
+    with pytest.raises(sn.FileError, match=re.escape(f"{damaged}: ")) as raised:
+        sn.read_animation(damaged)
+    assert told in str(raised.value)
 
 
 def test_a_scene_file_sews(tmp_path):

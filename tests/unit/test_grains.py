@@ -198,6 +198,31 @@ def test_clouds_that_meet_keep_their_momentum(precision):
 # heaps
 
 
+@pytest.mark.parametrize("rolling", [None, 0.0, 0.1])
+@pytest.mark.parametrize("other", ["grains", "lump", "particles"])
+def test_forces_of_grains_that_land_change_the_momentum(other, rolling):
+    """Normals turn from sweep to sweep where grains move far; forces are what all of the sweeps did."""
+    scene, block = sn.Scene(gravity=(0, 0, 0)), np.stack(np.meshgrid(*[np.arange(3) * 0.026] * 3), axis=-1)
+    material = sn.GrainMaterial(friction=0.4, restitution=0.3, rolling_friction=rolling)
+    if other == "lump":
+        scene.add_shape_matched(sn.Box((0.1, 0.1, 0.1)), spacing=0.04, position=(0.05, 0, 0.05))
+    elif other == "particles":
+        scene.add_particles(cloud(3, 0.012, 1), mass=0.02, radius=0.012)
+    else:
+        scene.add_grains(cloud(3, 0.0125, 1), radius=0.0125, material=material)
+    grains = scene.add_grains(
+        block.reshape(-1, 3) + np.array([0, 0.15, 0]), radius=0.0125, material=material, velocity=(0.5, -3, 0)
+    )
+    sim = sn.Simulation(scene, substeps=5, precision="float64", threads=1)
+    mass, before, largest = 2650.0 * 4 / 3 * np.pi * 0.0125**3, sim.velocities(grains).sum(axis=0), 0.0
+    for _ in range(6):
+        sim.step()
+        after, force = sim.velocities(grains).sum(axis=0), sim.forces(grains)
+        np.testing.assert_allclose(force, mass * (after - before) * 60, rtol=0, atol=1e-9)
+        before, largest = after, max(largest, float(np.abs(force).max()))
+    assert largest > 1.0
+
+
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("count", [3, 6])
 def test_each_contact_of_a_column_carries_what_is_above(precision, count):

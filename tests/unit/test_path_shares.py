@@ -173,3 +173,25 @@ def test_a_step_in_which_nothing_is_stopped_tells_no_shares():
         assert bool(told) <= bool(certificates.zones)
         stopped += certificates.zones
     assert stopped
+
+
+@pytest.mark.parametrize(("friction", "restitution", "compliance"), [(0.5, 0.0, 0.0), (0.5, 0.5, 1e-5)])
+@pytest.mark.parametrize("soft", [True, False])
+def test_forces_of_surfaces_change_the_momentum(soft, friction, restitution, compliance):
+    """Rows that were found anew within a step settle velocities once more, and that is told, too."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    law = {"friction": friction, "restitution": restitution, "contact_compliance": compliance}
+    if soft:
+        scene.add_soft_body(sn.lattice((3, 3, 3), 0.05), material=sn.SoftMaterial(density=800, **law))
+    else:
+        scene.add_cloth(grid(shape=(9, 9), size=(0.3, 0.3)), material=sn.ClothMaterial(thickness=0.006, **law))
+    places = np.random.default_rng(0).uniform(-0.1, 0.1, (12, 3)) + np.array([0, 0.3, 0])
+    points = scene.add_particles(places, mass=0.1, radius=0.015, velocity=(0.5, -3, 0), **law)
+    sim, largest = sn.Simulation(scene, substeps=5, precision="float64", threads=1), 0.0
+    for _ in range(20):
+        before = sim.velocities(points).copy()
+        sim.step()
+        pushed = sim.contacts().particle_forces[points.particles]
+        np.testing.assert_allclose(pushed, 0.1 * (sim.velocities(points) - before) * 60, rtol=0, atol=1e-9)
+        largest = max(largest, float(np.abs(pushed).max()))
+    assert largest > 0.1

@@ -418,6 +418,9 @@ def test_places_in_the_world_become_local(tmp_path: Path) -> None:
         (URDF_PAIR.format(mass="1", axis="0 0 0"), "<axis> of joint 'j': xyz: expected a direction"),
         (MJCF_BALL.format('mass="-1"'), "<geom> of body 'q': mass: expected at least 0, got -1"),
         (MJCF_BALL.format('density="nan"'), "<geom> of body 'q': density: expected at least 0, got nan"),
+        (MJCF_BALL.format('pos="0 nan 1"'), "<geom> of body 'q': pos: expected numbers up to 1e+30, got 0 nan 1"),
+        (MJCF_BALL.format('pos="0 1e308 0"'), "<geom> of body 'q': pos: expected numbers up to 1e+30, got 0 1e+308 0"),
+        (MJCF_BALL.format('euler="0 0 inf"'), "<geom> of body 'q': euler: expected numbers up to 1e+30, got 0 0 inf"),
     ],
 )
 def test_bad_numbers_are_refused_by_their_element(tmp_path: Path, text: str, told: str) -> None:

@@ -5,13 +5,13 @@ given the state of this one by `Simulation.restore`. Nothing that does not depen
 """
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import fields, replace
 from typing import Any
 
 from shinari import check
 from shinari.errors import SceneError
 from shinari.scene.contact_material import ContactMaterial
+from shinari.scene.contents import sharing
 from shinari.scene.fluid_material import FluidMaterial
 from shinari.scene.grain_material import GrainMaterial
 from shinari.scene.handle import Handle
@@ -89,7 +89,7 @@ class Changes:
         self._check_unchanged("change")
         given = {"substeps": substeps, "iterations": iterations, "method": method, "sweep": sweep}
         settings = replace(self._run.settings, **{name: value for name, value in given.items() if value is not None})
-        scene = copy(self._run.described)
+        scene = sharing(self._run.described)
         if gravity is not None:
             scene.gravity = check.vector("simulation", "gravity", gravity)
         if wind is not None:
@@ -122,7 +122,7 @@ class Changes:
             self._run.object_index(target, "targets")
             for target in check.sequence("change_material", "targets", several)
         ]
-        scene = copy(self._run.described)
+        scene = sharing(self._run.described)
         scene.particle_objects = list(scene.particle_objects)
         for k in chosen:
             obj = scene.particle_objects[k]

@@ -8,7 +8,6 @@ this state.
 """
 
 import warnings
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from shinari import check
 from shinari.errors import ContactWarning, SceneError
+from shinari.scene.contents import sharing
 from shinari.scene.handle import Handle
 from shinari.solver.recolour import move_rows, recoloured
 from shinari.solver.run import Run
@@ -147,7 +147,7 @@ def repinned(
         The model, and for each block whose rows have moved the old row at each new place.
     """
     changed, orders = recoloured(model, scene, np.where(fixed, 0.0, _masses(scene)), settings.sweep)
-    scene = copy(scene)
+    scene = sharing(scene)
     scene.pinned = set(np.flatnonzero(fixed).tolist())
     with warnings.catch_warnings():
         # what overlaps at the start was said when the scene was built

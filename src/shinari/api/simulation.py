@@ -457,7 +457,8 @@ class Simulation:
             -lambda / h^2, (M,) [N] for a distance: positive where the row pulls its points together. (M, rows) for
             rows that are solved as a system: an attachment gives the force with which the particle pulls at its
             target, so a hanging weight reads (0, -m g, 0). Of a joint `.force` (3,) [N] and `.torque` (3,) [N m] on
-            its second body, world axes. Of an object, a body or a collider the sum of its `contacts`, (3,) [N].
+            its second body, world axes. Of an object, a body or a collider the sum of its `contacts`, (3,) [N]; the
+            pressure of two fluids on each other is no contact.
 
         Raises:
             SceneError: The scene has no such rows or no such object.

@@ -6,7 +6,6 @@ values of a material that can change, `mass`, or of a collider its `position`, `
 """
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +17,7 @@ from shinari.api.scene import Scene
 from shinari.errors import SceneError
 from shinari.model.model import Model
 from shinari.model.settings import Settings
+from shinari.scene.contents import sharing
 from shinari.scene.handle import BodyHandle, ColliderHandle
 from shinari.solver.build import build_model
 from shinari.solver.rebuild import RowTable, with_materials, with_world
@@ -88,7 +88,7 @@ class Variation:
             raise SceneError(f"worlds: vary: world {world}: {error}") from None
 
     def _model(self, world: int, model: Model, settings: Settings, rows: RowTable) -> tuple[Scene, Model]:
-        scene = copy(self._scene)
+        scene = sharing(self._scene)
         scene.particle_objects, scene.colliders = list(scene.particle_objects), list(scene.colliders)
         scene.bodies = list(scene.bodies)
         materials: dict[str, dict[str, Any]] = {}

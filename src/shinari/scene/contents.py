@@ -1,6 +1,7 @@
 """The contents of a scene, and how objects are entered: names, particles, rows."""
 
-from typing import Any, TypeAlias, TypeVar
+import copy
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from shinari.scene.tendon import Tendon, TendonHandle
 from shinari.scene.wind import checked_wind
 
 AnyHandle: TypeAlias = Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle | TendonHandle
+C = TypeVar("C", bound="Contents")
 H = TypeVar("H", bound=Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle | TendonHandle)
 
 
@@ -107,6 +109,10 @@ class Contents:
     def damping(self, value: float) -> None:
         self._damping = check.number("scene", "damping", value, least=0.0)
         self.revision += 1
+
+    def __copy__(self) -> Self:
+        # the lists of a shallow copy would be those of both
+        return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         return f"<Scene: {self.particle_count} particles, {check.names(self.handles)}>"
@@ -226,3 +232,10 @@ class Contents:
         if moving.any():
             raise SceneError(f"{label}: velocity: particle {int(np.argmax(moving))} is fixed by mass 0 and cannot move")
         return velocities
+
+
+def sharing(scene: C) -> C:
+    """A scene with the same lists, of which some are about to be replaced."""
+    other = object.__new__(type(scene))
+    vars(other).update(vars(scene))
+    return other

@@ -102,14 +102,31 @@ def _checked(path: Path, times: np.ndarray, positions: np.ndarray, faces: np.nda
 
 def _read_usd(path: Path, wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times (K,), vertices (K, V, 3) in the world [m] and triangles of the mesh that moves."""
-    Tf, Usd, UsdGeom = (require(f"pxr.{name}", "usd") for name in ("Tf", "Usd", "UsdGeom"))
-
+    Tf = require("pxr.Tf", "usd")
     try:
         with path.open("rb"):
             pass
-        stage: Any = Usd.Stage.Open(str(path))
-    except (OSError, ValueError, Tf.ErrorException) as error:
-        raise FileError(f"{path}: cannot be read: {reason(error)}") from error
+        return _moving_mesh(path, wanted)
+    except FileError:
+        raise
+    # values are read where they are asked for
+    except (OSError, UnicodeDecodeError, Tf.ErrorException) as error:
+        raise FileError(f"{path}: cannot be read: {_told(error)}") from error
+
+
+def _told(error: Exception) -> str:
+    """The first error in words; those of USD quote a damaged file, which need not be text."""
+    try:
+        said = getattr(error.args[0], "commentary", None) if error.args else None
+        return reason(error) if said is None else str(said).strip()
+    except UnicodeDecodeError:
+        return "it holds bytes that are no text"
+
+
+def _moving_mesh(path: Path, wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """See `_read_usd`."""
+    Usd, UsdGeom = (require(f"pxr.{name}", "usd") for name in ("Usd", "UsdGeom"))
+    stage: Any = Usd.Stage.Open(str(path))
     meshes = [UsdGeom.Mesh(prim) for prim in stage.Traverse() if prim.IsA(UsdGeom.Mesh)]
     moving = [each for each in meshes if each.GetPointsAttr().GetNumTimeSamples() > 1]
     names = [str(each.GetPath()) for each in moving]
@@ -120,14 +137,15 @@ def _read_usd(path: Path, wanted: str | None) -> tuple[np.ndarray, np.ndarray, n
         what = f"no mesh {check.short(wanted)} that moves" if wanted is not None else "no mesh that moves"
         raise FileError(f"{path}: holds {what}; meshes with points at several times: {known}")
     mesh = moving[0]
-    counts = {code: tuple(mesh.GetFaceVertexCountsAttr().Get(code)) for code in _codes(mesh.GetFaceVertexCountsAttr())}
+    sides = mesh.GetFaceVertexCountsAttr()
+    counts = {code: tuple(_array(path, sides, code, (-1,)).tolist()) for code in _codes(sides)}
     if len(set(counts.values())) > 1:
         raise FileError(f"{path}: {mesh.GetPath()} has other faces at other times; its topology must stay")
     rate, metres = stage.GetTimeCodesPerSecond(), UsdGeom.GetStageMetersPerUnit(stage)
     codes = mesh.GetPointsAttr().GetTimeSamples()
     frames = []
     for code in codes:
-        points = np.array(mesh.GetPointsAttr().Get(code), np.float64).reshape(-1, 3)
+        points = _array(path, mesh.GetPointsAttr(), code, (-1, 3)).astype(np.float64)
         if frames and len(points) != len(frames[0]):
             raise FileError(
                 f"{path}: {mesh.GetPath()} has {len(points)} vertices at time code {code:g} and {len(frames[0])} at "
@@ -135,8 +153,14 @@ def _read_usd(path: Path, wanted: str | None) -> tuple[np.ndarray, np.ndarray, n
             )
         matrix = np.array(UsdGeom.Xformable(mesh).ComputeLocalToWorldTransform(code), np.float64)
         frames.append((points @ matrix[:3, :3] + matrix[3, :3]) * metres)
-    corners = iter(mesh.GetFaceVertexIndicesAttr().Get(codes[0]))
-    polygons = [[int(next(corners)) for _ in range(count)] for count in mesh.GetFaceVertexCountsAttr().Get(codes[0])]
+    corners = _array(path, mesh.GetFaceVertexIndicesAttr(), codes[0], (-1,)).astype(np.int64)
+    sizes = _array(path, sides, codes[0], (-1,)).astype(np.int64)
+    if (sizes < 3).any() or sizes.sum() != len(corners):
+        raise FileError(
+            f"{path}: {mesh.GetPath()}: faceVertexCounts: expected 3 or more corners of each face and {len(corners)} "
+            f"in all, as there are faceVertexIndices, got {sizes.sum()} in all"
+        )
+    polygons = [corners[end - size : end].tolist() for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
     if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z:
         frames = [frame[:, [0, 2, 1]] * [1.0, 1.0, -1.0] for frame in frames]
     faces = fan_out(polygons)
@@ -148,3 +172,12 @@ def _read_usd(path: Path, wanted: str | None) -> tuple[np.ndarray, np.ndarray, n
 def _codes(attribute: Any) -> list[Any]:
     """Time codes at which an attribute is given, or the one for all times."""
     return attribute.GetTimeSamples() or [require("pxr.Usd", "usd").TimeCode.Default()]
+
+
+def _array(path: Path, attribute: Any, code: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers of an attribute at a time code; none where it has none."""
+    found = attribute.Get(code)
+    array = np.zeros((0, *shape[1:])) if found is None else np.array(found)
+    if array.dtype.kind not in "iuf" or array.shape[1:] != shape[1:]:
+        raise FileError(f"{path}: {attribute.GetPath()}: expected numbers of the shape {shape}, got {array.shape}")
+    return array

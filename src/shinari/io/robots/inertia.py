@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from shinari import check
+
 SLACK = 1e-6
 """Two moments together are at least the third; this part less is rounding."""
 LEAST = 1e-3
@@ -24,7 +26,8 @@ def repaired(tensor: np.ndarray, mass: float) -> tuple[np.ndarray, str] | None:
         mass: Mass of the body [kg].
     """
     taken = f"that of a radius of gyration of {100 * GYRATION:g} cm is taken"
-    if not np.isfinite(tensor).all():
+    # beyond that the axes of a tensor have no digits left
+    if not (abs(tensor) <= check.LARGEST).all():
         return mass * GYRATION**2 * np.eye(3), f"is not finite; {taken}"
     tensor = 0.5 * (tensor + tensor.T)
     moments, axes = np.linalg.eigh(tensor)

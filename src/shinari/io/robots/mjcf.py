@@ -1,6 +1,5 @@
 """MJCF as text that MuJoCo parses: included files in their place, and nothing in it names a file."""
 
-import math
 import os
 import posixpath
 from pathlib import Path
@@ -18,6 +17,12 @@ LOOKS = ("texture", "skin", "layer", "visual", "statistic")
 """Elements that only say how something looks."""
 SKIPPED = ("plugin", "extension", "custom")
 """Elements that are left out and listed."""
+FINITE = (
+    "pos", "quat", "axis", "euler", "axisangle", "xyaxes", "zaxis", "fromto", "size", "inertia", "diaginertia",
+    "fullinertia", "vertex", "ref", "springref", "stiffness", "damping", "armature", "frictionloss",
+    "gear", "kp", "kv", "gainprm", "biasprm",
+)  # fmt: skip
+"""Attributes of numbers that are finite, in MuJoCo and beyond."""
 MOST_INCLUDES, MOST_MODELS = 100, 20
 
 
@@ -30,7 +35,7 @@ def prepare_mjcf(root: Element, source: Source, models: tuple[Path, ...] = ()) -
         models: Files of the models that this one is part of.
 
     Raises:
-        FileError: A file is missing, or may not be read; a mass is negative.
+        FileError: A file is missing, or may not be read; a mass is negative, or a number is not finite.
     """
     _include(root, source, set())
     folders = {"meshdir": "", "strippath": "false"}
@@ -40,7 +45,7 @@ def prepare_mjcf(root: Element, source: Source, models: tuple[Path, ...] = ()) -
             folders[name] = compiler.attrib.pop(name, folders[name])
         for name in ("texturedir", "discardvisual"):
             compiler.attrib.pop(name, None)
-    _check_masses(root, source)
+    _check_numbers(root, source)
     _drop_skipped(root, source)
     _mend_old(root, source)
     for element in root.iter():
@@ -69,17 +74,23 @@ def prepare_mjcf(root: Element, source: Source, models: tuple[Path, ...] = ()) -
             element.set("file", asset)
 
 
-def _check_masses(root: Element, source: Source) -> None:
-    """Refuse masses and densities that no body has; text in their place is told elsewhere."""
+def _check_numbers(root: Element, source: Source) -> None:
+    """Refuse masses that no body has, and places and sizes that are not finite; text in their place is told elsewhere.
+
+    MuJoCo takes a NaN for one number, and fails far from the element that had it.
+    """
     for element, parent in parents(root).items():
-        for key in ("mass", "density"):
+        for key in ("mass", "density", *FINITE):
             try:
-                value = float(element.get(key, "0"))
+                values = [float(value) for value in element.get(key, "0").split()]
             except ValueError:
                 continue
-            if not 0.0 <= value < math.inf:
+            finite = all(abs(value) <= check.LARGEST for value in values)
+            if not finite or (key not in FINITE and min(values, default=0.0) < 0.0):
+                expected = f"numbers up to {check.LARGEST:g}" if key in FINITE else "at least 0"
                 where = f"{source.path}: {described(element, parent)}"
-                raise FileError(f"{where}: {key}: expected at least 0, got {value:g}")
+                got = " ".join(f"{value:g}" for value in values)
+                raise FileError(f"{where}: {key}: expected {expected}, got {got}")
 
 
 def _mend_old(root: Element, source: Source) -> None:

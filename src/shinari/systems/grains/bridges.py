@@ -25,10 +25,10 @@ from shinari.compute import Field, Record, kernel, real, scratch
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
 from shinari.errors import ContactWarning, warn
-from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, norm, scale, sub
 from shinari.model.model import Model
 from shinari.model.settings import Settings
-from shinari.systems.grains.rows import give_lane, store_lane, take_lanes
+from shinari.systems.grains.rows import add_impulse, give_lane, store_lane, take_lanes
 from shinari.systems.particle_contact.build import MemberTable
 from shinari.systems.particle_contact.pair_rows import upright
 from shinari.systems.particle_contact.records import Control, Members, RowBalls, Rows, Shifts, SortedBalls
@@ -122,5 +122,5 @@ def pull_grains(k, starts: Offsets, batches: Batches, current: CurrentColour, ro
             i, j = row_balls.points[begin + lane]
             give_lane(lane, i, j, balls, given)
             r, by = begin + lane, (given[lane, 0], given[lane, 1], given[lane, 2])
-            rows.impulse[r] = add(rows.impulse[r], scale(by, ONE / h))
+            add_impulse(r, lane, rows, given, ONE / h)
             rows.normal[r] = scale(upright(by, rows.normal[r]), -ONE)

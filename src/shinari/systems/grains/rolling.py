@@ -24,6 +24,7 @@ from shinari.systems.grains.rows import (
     RAISED,
     SILENT,
     SLOP,
+    add_impulse,
     chosen,
     give_lane,
     store_lane,
@@ -169,7 +170,8 @@ def spins_of_lane(taken, lane):
 
 @kernel(fastmath=STEADY)
 def start_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, row_balls: RowBalls, rows: Rows,
-                  rolls: Rolls, balls: SortedBalls, turning: TurningBalls, shifts: Shifts, escape: real):  # fmt: skip
+                  rolls: Rolls, balls: SortedBalls, turning: TurningBalls, shifts: Shifts, rate: real,
+                  escape: real):  # fmt: skip
     """Let the rows of a block push and resist as in the last substep; see `start_grains`."""
     taken, given, masses = scratch((WIDTH, 8), escape), scratch((WIDTH, 8), escape), scratch(WIDTH, escape)
     spins, spun = scratch((WIDTH, 10), escape), scratch((WIDTH, 6), escape)
@@ -209,6 +211,7 @@ def start_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, 
             give_lane(lane, i, j, balls, given)
             give_spins(lane, i, j, turning, spins, spun)
             r = begin + lane
+            add_impulse(r, lane, rows, given, rate)
             rows.friction_multiplier[r] = holds[lane, 0], holds[lane, 1], holds[lane, 2]
             rolls.moment[r] = holds[lane, 3], holds[lane, 4], holds[lane, 5]
 
@@ -260,6 +263,7 @@ def sweep_turning(k, starts: Offsets, batches: Batches, current: CurrentColour, 
             give_lane(lane, i, j, balls, given)
             give_spins(lane, i, j, turning, spins, spun)
             r = begin + lane
+            add_impulse(r, lane, rows, given, rate)
             rows.push[r] = done[lane, 0]
             rows.friction_multiplier[r] = done[lane, 1], done[lane, 2], done[lane, 3]
             rows.normal[r] = done[lane, 4], done[lane, 5], done[lane, 6]

@@ -121,6 +121,13 @@ def give_lane(lane, i, j, balls, given):
 
 
 @function(fastmath=STEADY)
+def add_impulse(r, lane, rows, given, rate):
+    """Add to the impulse of a row what its balls were given: its normal differs from sweep to sweep."""
+    loud = given[lane, 4], given[lane, 5], given[lane, 6]
+    rows.impulse[r] = add(rows.impulse[r], scale(loud, rate))
+
+
+@function(fastmath=STEADY)
 def chosen(condition, a, b):
     """A vector, or another one."""
     return a[0] if condition else b[0], a[1] if condition else b[1], a[2] if condition else b[2]
@@ -136,9 +143,13 @@ def start_grains(
     rows: Rows,
     balls: SortedBalls,
     shifts: Shifts,
+    rate: real,
     escape: real,
 ):
-    """Let the rows of a block push as in the last substep, and what overlaps come out, by `escape` [m] at most."""
+    """Let the rows of a block push as in the last substep, and what overlaps come out, by `escape` [m] at most.
+
+    `rate` is 1 / h [1/s].
+    """
     taken, given, masses = scratch((WIDTH, 8), escape), scratch((WIDTH, 8), escape), scratch(WIDTH, escape)
     holds = scratch((WIDTH, 3), escape)
     first, last = batches_of_block(k, starts, current)
@@ -165,6 +176,7 @@ def start_grains(
         for lane in range(count):
             i, j = row_balls.points[begin + lane]
             give_lane(lane, i, j, balls, given)
+            add_impulse(begin + lane, lane, rows, given, rate)
             rows.friction_multiplier[begin + lane] = holds[lane, 0], holds[lane, 1], holds[lane, 2]
 
 
@@ -217,16 +229,10 @@ def sweep_grains(
             i, j = row_balls.points[begin + lane]
             give_lane(lane, i, j, balls, given)
             r = begin + lane
+            add_impulse(r, lane, rows, given, rate)
             rows.push[r] = done[lane, 0]
             rows.friction_multiplier[r] = done[lane, 1], done[lane, 2], done[lane, 3]
             rows.normal[r] = done[lane, 4], done[lane, 5], done[lane, 6]
-
-
-@kernel(fastmath=STEADY)
-def add_impulse(r, rows: Rows, rate: real):
-    """Add to the impulse of a row what it did in a substep."""
-    push = scale(rows.normal[r], rows.push[r])
-    rows.impulse[r] = add(rows.impulse[r], scale(add(push, rows.friction_multiplier[r]), rate))
 
 
 # ---- masses scaled by height (Macklin et al. 2014, section 5.1) ----

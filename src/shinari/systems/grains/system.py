@@ -25,7 +25,6 @@ from shinari.systems.grains.model import PAIRS, PUSHES
 from shinari.systems.grains.rows import (
     LIFT,
     MOST_SCALING,
-    add_impulse,
     find_exponents,
     join_exponents,
     set_factor,
@@ -131,11 +130,9 @@ class GrainPairs(Pairs):
             self._record_scatter(p)
 
     def record_restitution(self, p: Program) -> None:
-        """Record the impulses of the substep, and restitution; at the end of a step the rows are remembered."""
-        control, h = self.control, self._settings.substep
-        p.launch(add_impulse, self.detection.rows, 1.0 / h, count=(control.rows, 0), grain=4096)
+        """Record restitution; at the end of a step the rows are remembered."""
         super().record_restitution(p)
-        with p.when((control.last, 0)):
+        with p.when((self.control.last, 0)):
             self._record_remember(p, resumes=True, keeps=False)
 
     def _record_find(self, p: Program, resume: bool) -> None:
@@ -168,7 +165,8 @@ class GrainPairs(Pairs):
         """The rows push as in the last substep; overlaps come out, by `escape` [m] at most."""
         found = self.detection
         found.batches.record_sweep(
-            p, start_grains, found.row_balls, found.rows, found.balls, found.shifts, escape,
+            p, start_grains, found.row_balls, found.rows, found.balls, found.shifts,
+            1.0 / self._settings.substep, escape,
         )  # fmt: skip
 
     @property

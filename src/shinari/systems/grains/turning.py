@@ -84,7 +84,7 @@ class TurningPairs(GrainPairs):
         found = self.detection
         found.batches.record_sweep(
             p, start_turning, found.row_balls, found.rows, self._rolls, found.balls, self._turning, found.shifts,
-            escape,
+            1.0 / self._settings.substep, escape,
         )  # fmt: skip
 
     def _record_sweep(self, p: Program) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from shinari.collision.broad.blocks import BlockColours, Claims
 from shinari.collision.report import ContactImpulses
-from shinari.compute import Program, kernel
+from shinari.compute import Program, function, kernel
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.vec3 import ZERO
 from shinari.systems.surface_contact.records import (
@@ -56,9 +56,9 @@ class RowTable:
         p.copy(self._scan.total, (table.retired, 0))
         p.require(retired, (table.retired, 0))
         p.launch(list_retired, self._flags, retired, count=(table.rows, 0), grain=4096)
-        p.serial(count_active, table, retired, rows)
+        p.serial(count_active, table, retired, self._unused, rows)
         p.require(self._kept, (table.room, 0))
-        p.serial(keep_active, table, retired, rows, self._kept)
+        p.serial(keep_active, table, retired, self._unused, rows, self._kept)
         p.serial(count_unused, table, detection)
         p.require(self._unused, (table.room, 0))
         p.launch(append_unused, table, retired, self._unused, count=(table.retired, 0), grain=4096)
@@ -109,27 +109,42 @@ def list_retired(r, flags: Offsets, retired: Places):
         retired.row[flags.start[r]] = r
 
 
+@function
+def has_pushed(r, rows):
+    """Whether a row has pushed."""
+    p = rows.impulse[r]
+    return p[0] != ZERO or p[1] != ZERO or p[2] != ZERO
+
+
+@function
+def keep_row(r, at, rows, kept):
+    """Keep what a row has pushed, if it has; returns the next place."""
+    if not has_pushed(r, rows):
+        return at
+    kept.points[at], kept.weights[at], kept.normal[at] = rows.points[r], rows.weights[r], rows.normal[r]
+    kept.impulse[at], rows.impulse[r] = rows.impulse[r], (ZERO, ZERO, ZERO)
+    return at + 1
+
+
 @kernel(in_order=True)
-def count_active(_, counts: RowCounts, retired: Places, rows: Rows):
-    """Room for the retired rows that have pushed."""
+def count_active(_, counts: RowCounts, retired: Places, unused: Places, rows: Rows):
+    """Room for the rows that have pushed and are retired, now or before: those settle velocities once more."""
     room = counts.kept[0]
     for k in range(counts.retired[0]):
-        p = rows.impulse[retired.row[k]]
-        room += p[0] != ZERO or p[1] != ZERO or p[2] != ZERO
+        room += has_pushed(retired.row[k], rows)
+    for k in range(counts.unused[0]):
+        room += has_pushed(unused.row[k], rows)
     counts.room[0] = room
 
 
 @kernel(in_order=True)
-def keep_active(_, counts: RowCounts, retired: Places, rows: Rows, kept: Rows):
-    """Keep for the report of the step what the retired rows have pushed."""
+def keep_active(_, counts: RowCounts, retired: Places, unused: Places, rows: Rows, kept: Rows):
+    """Keep for the report of the step what these have pushed."""
     at = counts.kept[0]
     for k in range(counts.retired[0]):
-        r = retired.row[k]
-        p = rows.impulse[r]
-        if p[0] != ZERO or p[1] != ZERO or p[2] != ZERO:
-            kept.points[at], kept.weights[at], kept.normal[at] = rows.points[r], rows.weights[r], rows.normal[r]
-            kept.impulse[at], rows.impulse[r] = p, (ZERO, ZERO, ZERO)
-            at += 1
+        at = keep_row(retired.row[k], at, rows, kept)
+    for k in range(counts.unused[0]):
+        at = keep_row(unused.row[k], at, rows, kept)
     counts.kept[0] = at
 
 

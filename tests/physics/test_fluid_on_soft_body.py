@@ -1,0 +1,56 @@
+"""A fluid that shakes what it lies on is told as the simulation is built; with the substeps told it does not."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import shinari as sn
+
+
+def tank(substeps: int) -> sn.Simulation:
+    """Water on a soft block of its density in a tank."""
+    scene = sn.Scene()
+    scene.add_collider(sn.Box((0.25, 1, 0.25), inside=True), position=(0, 0.5, 0))
+    vertices, tetrahedra = sn.lattice((7, 3, 7), 0.03)
+    scene.add_soft_body(
+        (vertices - vertices.mean(axis=0), tetrahedra),
+        material=sn.SoftMaterial(density=1000, youngs_modulus=2e4, poissons_ratio=0.45),
+        position=(0, 0.06, 0),
+        name="block",
+    )
+    scene.add_fluid(sn.Box((0.21, 0.15, 0.21)), spacing=0.03, position=(0, 0.21, 0), name="water")
+    return sn.Simulation(scene, substeps=substeps, threads=1)
+
+
+def fastest(sim: sn.Simulation, steps: int, last: int) -> float:
+    """Largest speed [m/s] of a particle in the last of so many steps."""
+    speeds = []
+    for _ in range(steps):
+        sim.step()
+        speeds.append(float(np.abs(sim.velocities(sim.scene.particle_objects[0].name)).max()))
+    return max(speeds[-last:])
+
+
+def test_water_on_a_soft_block_is_told_where_it_shakes_it():
+    with pytest.warns(sn.FluidWarning, match="'water' shakes the soft body 'block' .* take 7 substeps") as told:
+        shaken = tank(2)
+    enough = int(re.findall(r"take (\d+) substeps", str(told[0].message))[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        calm = tank(enough)
+    assert fastest(shaken, 24, 12) > 4.0
+    assert fastest(calm, 24, 12) < 2.0
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_fluid_beside_a_soft_body_or_that_ignores_it_is_not_told(beside):
+    scene = sn.Scene()
+    body = scene.add_soft_body(sn.lattice((2, 2, 2), 0.05), position=(1 if beside else 0, 0, 0))
+    fluid = scene.add_fluid(sn.Box((0.1, 0.1, 0.1)), spacing=0.02, position=(0.05, 0.3, 0.05))
+    if not beside:
+        scene.ignore_contact(body, fluid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sn.Simulation(scene, substeps=2, threads=1)
