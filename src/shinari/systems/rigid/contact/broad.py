@@ -1,7 +1,7 @@
 """Broad phase of the bodies: candidate pairs of collision shapes, found once a step and when a frame leaves its margin.
 
 The boxes around the shapes are wider by the margins of their frames (`shinari.systems.rigid.contact.margins`). A frame
-that is swept has a path, and a pair counts when the two boxes overlap along their paths. After a solution, a frame that
+that moves has a path, and a pair counts when the two boxes overlap along their paths. After a solution, a frame that
 is farther from its path than its margin gets a new path, and its pairs are found again.
 
 The shapes of larger numbers are found for each shape (`shinari.systems.rigid.contact.candidates`), so that pairs are
@@ -145,7 +145,7 @@ class BroadPhase:
         """Begin a step; sort the boxes of the tree again after `TREE_AGE` searches, which affects speed alone."""
         d = self.detection
         self._age += int(d.detections[0])
-        d.searched[0], d.factor[0], d.detections[0] = 0, 1.0, 0
+        d.searched[0] = d.detections[0] = 0
         if self._age >= TREE_AGE and len(self._start_boxes) > 1:
             self._age = 0
             x, size = self._frames.x, self.margins.size
@@ -156,9 +156,9 @@ class BroadPhase:
 
     def record_decide(self, p: Program) -> None:
         """Record the decision whether pairs are found in this substep, `detection.renew`."""
-        frames, margins = self._frames, self.margins
-        p.launch(check_margin_left, frames, margins, self._weight * self._h, self._h, count=len(margins))
-        p.serial(decide, self.detection, margins)
+        records, margins = (self._frames, self.margins, self.detection), self.margins
+        p.launch(check_margin_left, *records, self._weight * self._h, self._h, count=len(margins))
+        p.serial(decide, self.detection, margins, self._dt, self._h)
 
     def record_find(self, p: Program) -> None:
         """Record the search for pairs. Points of pairs that remain are kept if `detection.keep_points`."""
@@ -179,7 +179,7 @@ class BroadPhase:
         `detection.left_path` tells whether there are such frames.
         """
         d = self.detection
-        p.launch(check_path, self._frames, self.margins, count=len(self.margins))
+        p.launch(check_path, self._frames, self.margins, d, self._h, count=len(self.margins))
         p.serial(extend_paths, d, self._frames, self.margins, self._h)
         with p.when((d.left_path, 0)):
             self._record_search(p)
@@ -189,7 +189,8 @@ class BroadPhase:
     def _record_search(self, p: Program) -> None:
         arrays, start_boxes, tree = self._collision_shapes.arrays, self._start_boxes, self._tree
         frames, poses, scan = self._frames, self._poses, self._scans[0]
-        p.launch(set_box, start_boxes, tree.boxes, arrays, frames, self.margins, poses, count=len(start_boxes))
+        records = start_boxes, tree.boxes, arrays, frames, self.margins, poses, self.detection
+        p.launch(set_box, *records, count=len(start_boxes))
         p.launch(set_half_space, self._half_spaces, arrays, frames, poses, count=len(self._half_spaces))
         tree.record_refit(p)
         p.launch(mark_leaf, self._nodes, tree.places, tree.leaves, start_boxes, arrays, self.margins,

@@ -15,7 +15,7 @@ from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector
 from shinari.maths.vec3 import ZERO, add, dot, scale, sub
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
-from shinari.systems.rigid.contact.margins import SLACK, FrameMargins
+from shinari.systems.rigid.contact.margins import SLACK, Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_lists import Found
 from shinari.systems.rigid.frames import Frames
 
@@ -83,10 +83,12 @@ def set_box(
     frames: Frames,
     margins: FrameMargins,
     poses: Poses,
+    detection: Detection,
 ):
     """Write the box of a collision shape, enlarged by its margin and the slack; and the box of its path.
 
-    Rotation enlarges a box by `spin`, bounded by the ball around the origin of the frame.
+    That of a frame that drifts is where it would have been at the first search of the step, so that all paths begin at
+    the same time. Rotation enlarges that of a swept frame by `spin`, bounded by the ball around its origin.
     """
     g = start_boxes.collision_shape[k]
     f = collision_shapes.frame[g]
@@ -98,6 +100,7 @@ def set_box(
     c = rotate_vector(pose, middle)
     wide = margins.margin[f] + (SLACK * collision_shapes.size[g] if frames.inverse_mass[f] > ZERO else 0.0)
     spin, radius = margins.spin[f], collision_shapes.radius[g]
+    since = scale(margins.drift[f], detection.elapsed[0]) if margins.drifts[f] else (0.0, 0.0, 0.0)
     for i in range(3):
         ci = c[0] if i == 0 else (c[1] if i == 1 else c[2])
         ci += poses.pose[g, 9 + i]
@@ -107,6 +110,8 @@ def set_box(
         first, last = ci - si, ci + si
         if spin > ZERO:
             first, last = max(first - spin, xi - radius), min(last + spin, xi + radius)
+        back = since[0] if i == 0 else (since[1] if i == 1 else since[2])
+        first, last = first - back, last - back
         start_boxes.low[k, i], start_boxes.high[k, i] = first - wide, last + wide
         boxes.low[k, i] = first - wide + min(margins.path[f, i], 0.0)
         boxes.high[k, i] = last + wide + max(margins.path[f, i], 0.0)
@@ -138,7 +143,9 @@ def overlaps_on_path(k, other, f, e, start_boxes, margins):
     """Whether two boxes, of which the places overlap, are a pair that is sought, and meet along their paths."""
     if not (margins.sought[f] or margins.sought[e]):
         return False
-    if not (margins.swept[f] or margins.swept[e]):
+    swept = margins.swept[f] or margins.swept[e]
+    if swept == (margins.drifts[f] or margins.drifts[e]):
+        # none has a path, or that of one begins with the substep and that of the other with the step
         return True
     return swept_boxes_overlap(k, other, start_boxes, margins.path[f], margins.path[e])
 

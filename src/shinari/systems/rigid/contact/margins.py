@@ -1,10 +1,12 @@
 """Margins of frames: how far each may move before the pairs of collision shapes are found again.
 
-A frame that moves little in a step has a margin in all directions for the whole step, bounded by a part of its size, so
-that the number of its neighbours does not depend on its speed. When it leaves that margin, or may leave it in the
-present substep, pairs are found again: its own where few have left theirs, else all. A frame that moves farther in one
-substep than its size allows is swept along its path in that substep. A frame that the solution moves off its path by
-more than its margin gets a new path.
+The boxes of a frame drift: until the end of the step they move on with the velocity that it has as its pairs are found.
+A pair counts if both boxes, moving so, meet. So the number of its neighbours depends on how fast frames move relative
+to each other. The margin is the distance, in any direction, up to which a frame may leave that motion: what it may stop
+short of in a substep, fall, and turn. When it leaves its margin, or may leave it in the present substep, pairs are
+found again: its own where few have left theirs, else all. A frame that moves farther in one substep than its size
+allows is swept along its path in that substep. A frame that the solution moves off its path by more than its margin
+gets a new path.
 """
 
 import numpy as np
@@ -12,15 +14,14 @@ import numpy as np
 from shinari.compute import Field, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ZERO, dot, norm, scale, sub
+from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.systems.rigid.frames import Frames
 
-TWO = np.float32(2.0)
+HALF, TWO = np.float32(0.5), np.float32(2.0)
 SLACK = np.float32(0.005)
 """Points are found up to this part of the size of the smaller shape, in addition to the approach in a substep."""
-# Largest margin in sizes of the frame: ROOMY while a shape has at most PLENTY pairs on average, else TIGHT. In a dense
-# heap of tumbling cubes a cube then has some twenty pairs. A frame that needs more than WIDE, or TIGHT, in a substep is
-# swept instead.
+# Largest margin in sizes of the frame: ROOMY while a shape has at most PLENTY pairs on average, else TIGHT. A frame
+# that moves by more than WIDE in two substeps, or needs a larger margin in one, is swept instead.
 ROOMY, WIDE, TIGHT = 2.0, 1.0, 0.25
 # The largest margin of both kinds where ROOMY ones give too many pairs, but not more than so many times too many.
 MIDDLE, FEW_TOO_MANY = 0.6, 2.0
@@ -28,6 +29,8 @@ MIDDLE, FEW_TOO_MANY = 0.6, 2.0
 # does not have all pairs found again.
 SPARE = 0.02
 PLENTY = 16
+# Part of its way in a step and three substeps by which a frame may leave that of its boxes: that of a substep at least.
+DEVIATION = 0.25
 # Only the pairs of frames that left their margins are found again where these are at most one of so many.
 ONE_OF = 8
 
@@ -48,6 +51,7 @@ class Detection(Record):
         np.int64, doc="whether all frames have stood still since the last search, and it was the first of its step"
     )
     bound = Field(np.float64, doc="largest margin in sizes of a frame; 0 where it is ROOMY")
+    elapsed = Field(np.float64, unit="s", doc="from the first search of the step to the start of the substep")
     done = Field(np.int64, doc="whether the margins are accepted")
     any_swept = Field(np.int64, doc="whether a frame was swept in the last search")
     above_tight = Field(np.int64, doc="whether a margin is above TIGHT")
@@ -68,7 +72,6 @@ class Detection(Record):
     free_places = Field(np.int64, doc="places that are free")
     places_needed = Field(np.int64, doc="rows with those that are about to be given")
     detections = Field(np.int64, doc="searches for pairs in the step")
-    factor = Field(np.float64, doc="factor by which margins of frames that leave theirs exceed the need")
 
 
 class FrameMargins(Record):
@@ -82,8 +85,14 @@ class FrameMargins(Record):
     margin = Field(np.float64, unit="m", doc="how far its boxes may grow in any direction")
     wider = Field(np.float64, unit="m", doc="distance beyond the margin that it may move until the end of the step")
     spin = Field(np.float64, unit="m", doc="largest displacement of a point of a swept frame by rotation in a substep")
-    path = Field(np.float64, 3, unit="m", doc="displacement of a swept frame in a substep")
-    start_position = Field(np.float64, 3, unit="m", doc="origin when the pairs were found")
+    path = Field(
+        np.float64, 3, unit="m", doc="displacement of a swept frame in a substep, of one that drifts in a step"
+    )
+    drifts = Field(np.bool_, doc="whether its boxes drift")
+    drift = Field(np.float64, 3, unit="m/s", doc="with which velocity, else 0")
+    start_position = Field(
+        np.float64, 3, unit="m", doc="origin when the pairs were found, less what it has drifted in the step until then"
+    )
     start_rotation = Field(np.float64, 4, doc="quaternion when the pairs were found")
     velocity = Field(np.float64, 3, unit="m/s", doc="velocity for the reach of points")
     angular_velocity = Field(np.float64, 3, unit="rad/s", doc="angular velocity for the reach of points")
@@ -99,12 +108,12 @@ class FrameMargins(Record):
 
 
 @steady
-def motion_bound(frames, margins, f, time, fall, turned):
-    """How far the box of a frame may grow in a time by its speed, after a fall that adds to it, and by its rotation.
+def motion_bound(v, frames, margins, f, time, fall, turned):
+    """How far the box of a frame may grow in a time by a velocity, after a fall that adds to it, and by its rotation.
 
     `turned` is the largest displacement of its points by rotation so far.
     """
-    speed = norm(frames.v[f]) + (fall if frames.inverse_mass[f] > ZERO else ZERO)
+    speed = norm(v) + (fall if frames.inverse_mass[f] > ZERO else ZERO)
     spin = norm(frames.w[f]) * margins.radius[f]
     return time * speed + min(turned + time * spin, margins.swing[f])
 
@@ -122,21 +131,30 @@ def chord_between(q, turn):
     return TWO * np.sqrt(min(plus, minus))
 
 
+@steady
+def drifted(margins, f, time):
+    """Origin of a frame that drifts at a time since the first search of the step; of another when pairs were found."""
+    return add(margins.start_position[f], scale(margins.drift[f], time))
+
+
 @kernel(fastmath=STEADY)
-def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: float):
+def check_margin_left(f, frames: Frames, margins: FrameMargins, detection: Detection, fall: float, h: float):
     """Mark a frame that has left its margin or may leave it within two substeps, and one that stands still.
+
+    One that drifts may stop within a substep.
 
     Args:
         f: The frame.
         frames: The frames.
         margins: Their margins.
+        detection: The time at which the last substep began.
         fall: Speed that gravity adds in a substep [m/s].
         h: Substep [s].
     """
     x, q, v, w = frames.x0[f], frames.q0[f], frames.v[f], frames.w[f]
-    travelled = norm(sub(x, margins.start_position[f]))
-    turned = chord_between(q, margins.start_rotation[f]) * margins.radius[f]
-    travelled += motion_bound(frames, margins, f, TWO * h, fall, turned)
+    drift, turned = margins.drift[f], chord_between(q, margins.start_rotation[f]) * margins.radius[f]
+    travelled = norm(sub(x, drifted(margins, f, detection.elapsed[0] + h))) + h * norm(drift)
+    travelled += motion_bound(sub(v, drift), frames, margins, f, TWO * h, fall, turned)
     margins.away[f] = not (travelled <= margins.margin[f])
     here = x == margins.position[f] and q == margins.rotation[f]
     margins.still[f] = here and v == margins.velocity[f] and w == margins.angular_velocity[f]
@@ -146,11 +164,12 @@ def check_margin_left(f, frames: Frames, margins: FrameMargins, fall: float, h: 
 @steady
 def forget_path(margins, f):
     """A frame is not swept any more: its path was that of a substep before."""
-    margins.path[f], margins.spin[f], margins.swept[f] = (0.0, 0.0, 0.0), 0.0, False
+    if margins.swept[f]:
+        margins.path[f], margins.spin[f], margins.swept[f] = (0.0, 0.0, 0.0), 0.0, False
 
 
 @kernel
-def decide(_, detection: Detection, margins: FrameMargins):
+def decide(_, detection: Detection, margins: FrameMargins, dt: float, h: float):
     """Decide whether pairs are found in this substep, and whether their candidates are searched for that.
 
     The first search of a step depends on poses and velocities alone: where none has changed since that of the last
@@ -160,6 +179,8 @@ def decide(_, detection: Detection, margins: FrameMargins):
     for f in range(len(margins)):
         away += 1 if margins.away[f] else 0
         still &= margins.still[f]
+    # paths end with the step: a frame that goes on leaves its margin
+    detection.elapsed[0] = 0.0 if first else min(detection.elapsed[0] + h, dt + TWO * h)
     detection.renew[0] = 1 if away > 0 or first or each else 0
     known = still and detection.unmoved[0] != 0
     detection.search[0] = 1 if detection.renew[0] != 0 and not (first and known) else 0
@@ -196,22 +217,22 @@ def set_margin(f, frames: Frames, margins: FrameMargins, detection: Detection, w
     if not margins.sought[f]:
         forget_path(margins, f)
         return
-    margins.start_position[f], margins.start_rotation[f] = frames.x0[f], frames.q0[f]
-    size, radius = margins.size[f], margins.radius[f]
-    bound = detection.bound[0]
-    most = bound if bound != 0.0 else WIDE
-    wanted = motion_bound(frames, margins, f, dt + 3.0 * h, weight * dt, 0.0) + SPARE * (size if size < np.inf else 0.0)
-    # a frame that has left its margin once may do so again: the others still have what they need
-    wanted *= detection.factor[0] if margins.away[f] else 1.0
-    needed = motion_bound(frames, margins, f, TWO * h, weight * h, 0.0)
-    swept = needed > most * size
+    v, size, radius, time = frames.v[f], margins.size[f], margins.radius[f], dt + 3.0 * h
+    most = (detection.bound[0] if detection.bound[0] != 0.0 else ROOMY) * size
+    wanted = motion_bound(scale(v, DEVIATION), frames, margins, f, time, weight * dt, 0.0)
+    wanted += SPARE * (size if size < np.inf else 0.0)
+    needed = motion_bound(scale(v, HALF), frames, margins, f, TWO * h, weight * h, 0.0)
+    swept = needed > most or motion_bound(v, frames, margins, f, TWO * h, weight * h, 0.0) > WIDE * size
     margins.swept[f], margins.above_tight[f] = swept, not swept and wanted > TIGHT * size
     margins.spin[f] = h * norm(frames.w[f]) * radius if swept else 0.0
-    margin = TIGHT * size + weight * h * h if swept else min(wanted, (bound if bound != 0.0 else ROOMY) * size)
+    margin = TIGHT * size + weight * h * h if swept else min(wanted, most)
     margins.margin[f] = margin
-    margins.wider[f] = wanted if swept else wanted - margin
-    path = scale(frames.v[f], h)
-    margins.path[f] = path[0] if swept else 0.0, path[1] if swept else 0.0, path[2] if swept else 0.0
+    margins.wider[f] = (wanted if swept else wanted - margin) + time * norm(v)
+    drifts = not swept and (v[0] != ZERO or v[1] != ZERO or v[2] != ZERO)
+    margins.drifts[f], margins.drift[f] = drifts, v if drifts else (0.0, 0.0, 0.0)
+    margins.path[f] = scale(v, h if swept else (time if drifts else 0.0))
+    margins.start_position[f] = sub(frames.x0[f], scale(margins.drift[f], detection.elapsed[0]))
+    margins.start_rotation[f] = frames.q0[f]
 
 
 @kernel
@@ -226,15 +247,16 @@ def sum_margins(_, detection: Detection, margins: FrameMargins):
 
 @kernel
 def count_detection(_, detection: Detection):
-    """Count a search; the next search of the step doubles the margins of frames that left theirs."""
-    detection.searched[0], detection.factor[0] = 1, 2.0 * detection.factor[0]
+    """Count a search."""
+    detection.searched[0] = 1
     detection.detections[0] += 1
 
 
 @kernel(fastmath=STEADY)
-def check_path(f, frames: Frames, margins: FrameMargins):
+def check_path(f, frames: Frames, margins: FrameMargins, detection: Detection, h: float):
     """Mark a frame that is farther from its path than its margin and than TIGHT times its size."""
-    e, d = sub(frames.x[f], margins.start_position[f]), margins.path[f]
+    d = margins.path[f] if margins.swept[f] else (0.0, 0.0, 0.0)
+    e = sub(frames.x[f], drifted(margins, f, detection.elapsed[0] + h))
     square, along = dot(d, d), dot(e, d)
     t = min(max(along / square, 0.0), 1.0) if square > ZERO else 0.0
     away = norm(sub(e, scale(d, t)))
@@ -268,6 +290,8 @@ def extend_paths(_, detection: Detection, frames: Frames, margins: FrameMargins,
     for f in range(len(margins)):
         margins.velocity[f], margins.sought[f] = frames.v[f], True
         if margins.left_path[f]:
+            if margins.drifts[f]:
+                margins.start_position[f], margins.drift[f], margins.drifts[f] = frames.x0[f], (0.0, 0.0, 0.0), False
             path = sub(frames.x[f], margins.start_position[f])
             margins.path[f], margins.swept[f] = path, True
             margins.velocity[f] = scale(sub(frames.x[f], frames.x0[f]), 1.0 / h)
