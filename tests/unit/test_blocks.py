@@ -57,9 +57,19 @@ def test_blocks_of_a_colour_share_no_free_point_and_all_are_there():
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 5, 63, 64, 200])
-def test_blocks_that_find_no_colour_are_one_each(blocks):
+def test_blocks_with_one_point_are_a_colour_each(blocks):
     """All rows share a point; more blocks than there are bits in a word."""
     colours, links = coloured(np.tile([0, 1], (BLOCK * blocks, 1)), np.ones(2, bool))
     assert colours.current.colours[0] == blocks
     assert (np.diff(colours.starts.first[: blocks + 1]) == 1).all()
     assert sorted(links.solved) == sorted(np.repeat(np.arange(blocks) + 1, BLOCK))
+
+
+def test_blocks_beyond_the_colours_of_a_word_share_further_ones():
+    # each pair of points has 100 blocks, more than a word has colours
+    pairs, blocks = 5, 100
+    points = np.repeat(np.tile(np.arange(2 * pairs).reshape(pairs, 2), (blocks, 1)), BLOCK, axis=0)
+    colours, links = coloured(points, np.ones(2 * pairs, bool))
+    assert colours.current.colours[0] == blocks
+    assert (np.diff(colours.starts.first[: blocks + 1]) == pairs).all()
+    assert (links.solved > 0).all()

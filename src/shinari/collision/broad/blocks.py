@@ -1,8 +1,8 @@
 """Colours for rows that change all the time: blocks of consecutive rows instead of single ones.
 
 A block runs on one thread, in order; two blocks of one colour share no point that can move. That takes one look at
-each row: every point keeps a word of the colours that its blocks have taken. Blocks that find no colour become a colour
-each.
+each row: every point keeps a word of the colours that its blocks have taken. Blocks that find none of these are looked
+at again, with as many further colours.
 
     colours = BlockColours(rows, claims, 64)         # rows.points: the points of each row; claims.free: which can move
     colours.record_colour(p, (count, 0))
@@ -23,7 +23,7 @@ from shinari.compute import Field, Kernel, Program, Record, function, kernel
 from shinari.compute.once import once
 from shinari.compute.program import Cell
 
-COLOURS = 63
+COLOURS, NONE = 63, -1
 # Blocks for which it is worth waking one more thread.
 SHARE = 4
 
@@ -103,35 +103,65 @@ def release_claims(i, claims: Claims):
     claims.taken[i] = np.uint64(0)
 
 
+@function
+def seen_by(begin, end, width, rows, claims):
+    """Colours that the free points of some rows have seen."""
+    seen = np.uint64(0)
+    for r in range(begin, end):
+        for k in range(width):
+            i = rows.points[r, k]
+            seen |= claims.taken[i] if claims.free[i] else np.uint64(0)
+    return seen
+
+
+@function
+def claim(begin, end, width, rows, claims, kept, more):
+    """Let the points of some rows keep some of the colours that they have seen, and see more."""
+    for r in range(begin, end):
+        for k in range(width):
+            i = rows.points[r, k]
+            claims.taken[i] = (claims.taken[i] & kept) | more
+
+
+@function
+def lowest_unseen(seen):
+    """The lowest colour that is not in a word; `COLOURS` where there is none."""
+    colour, one = 0, np.uint64(1)
+    while colour < COLOURS and (seen >> np.uint64(colour)) & one != np.uint64(0):
+        colour += 1
+    return colour
+
+
 @once
 def first_fit(rows_type: type[Record]) -> Kernel:
-    """Kernel that gives each block the lowest colour that none of its free points has seen."""
+    """Kernel that gives each block the lowest colour that none of its free points has seen, of 63 at a time."""
     width = rows_type.fields["points"].shape[0]
 
     @kernel(in_order=True)
     def fit_blocks(_, rows: Annotated[Any, rows_type], claims: Claims, blocks: Blocks, current: CurrentColour):
-        one, extra, most = np.uint64(1), COLOURS, 0
-        for b in range(current.begin_block[0], current.blocks[0]):
-            begin, end = rows_arranged(b, current)
-            seen = np.uint64(0)
-            for r in range(begin, end):
-                for k in range(width):
-                    i = rows.points[r, k]
-                    seen |= claims.taken[i] if claims.free[i] else np.uint64(0)
-            colour = 0
-            while colour < COLOURS and (seen >> np.uint64(colour)) & one != np.uint64(0):
-                colour += 1
-            if colour == COLOURS:
-                colour = extra
-                extra += 1
-            else:
-                bit = one << np.uint64(colour)
-                for r in range(begin, end):
-                    for k in range(width):
-                        claims.taken[rows.points[r, k]] |= bit
-            blocks.colour[b] = colour
-            most = max(most, colour + 1)
-        current.fresh_colours[0], current.colours[0] = most, current.begin_colour[0] + most
+        none, one = np.uint64(0), np.uint64(1)
+        first, last, before = current.begin_block[0], current.blocks[0], 0
+        for b in range(first, last):
+            blocks.colour[b] = NONE
+        left = last - first
+        while left > 0:
+            left, most = 0, 0
+            for b in range(first, last):
+                begin, end = rows_arranged(b, current)
+                if blocks.colour[b] == NONE:
+                    colour = lowest_unseen(seen_by(begin, end, width, rows, claims))
+                    if colour < COLOURS:
+                        claim(begin, end, width, rows, claims, ~none, one << np.uint64(colour))
+                        blocks.colour[b], most = before + colour, max(most, colour + 1)
+                    else:
+                        left += 1
+            before += most
+            # what the others have taken is behind those that are left
+            for b in range(first, last if left > 0 else first):
+                if blocks.colour[b] == NONE:
+                    begin, end = rows_arranged(b, current)
+                    claim(begin, end, width, rows, claims, none, none)
+        current.fresh_colours[0], current.colours[0] = before, current.begin_colour[0] + before
         current.edges[0] = current.colours[0] + 1
 
     return fit_blocks
