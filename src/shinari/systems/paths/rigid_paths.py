@@ -25,6 +25,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate_back, rotation_rows
 from shinari.maths.vec3 import ONE, ZERO, cross, dot, norm, scale, sub
+from shinari.shapes.cone import Cone
 from shinari.shapes.hull import ConvexHull
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.mesh import Mesh
@@ -43,7 +44,7 @@ from shinari.systems.rigid.system import RigidBodySystem
 
 # Shapes may overlap by this part of the thickness of the thinner one.
 DEPTH = 0.25
-# The least extent of its box bounds the thickness of a hull or a mesh only roughly: so much of it is taken.
+# The least extent of its box bounds the thickness of a cone, a hull or a mesh only roughly: so much of it is taken.
 ROUGH = 0.3
 # Parts of the rest that are kept, that end the search, and that a step takes.
 KEPT, NEARER, FARTHER = 0.2, 0.1, 0.9
@@ -157,7 +158,7 @@ class RigidPaths:
 def thicknesses(shapes: CollisionShapes) -> np.ndarray:
     """A lower bound of the thickness of each collision shape [m], (G,)."""
     extents = (shapes.arrays.high - shapes.arrays.low).min(axis=1)
-    rough = np.array([isinstance(solid, ConvexHull | Mesh) for solid in shapes.solids], bool)
+    rough = np.array([isinstance(solid, Cone | ConvexHull | Mesh) for solid in shapes.solids], bool)
     return np.where(rough, ROUGH * extents, extents)
 
 
