@@ -9,6 +9,7 @@ from shinari.compute import Field, Program, Record, View, function, kernel, real
 from shinari.compute.backend import CompileError
 from shinari.compute.kernels import FAST
 from shinari.compute.program import run_once
+from shinari.compute.specialise import specialised
 
 PRECISIONS = pytest.mark.parametrize("precision", [np.float32, np.float64])
 ZERO, HALF = np.float32(0.0), np.float32(0.5)
@@ -263,3 +264,22 @@ def test_a_field_may_have_the_name_of_a_function_of_its_module():
 
 def explain():
     """A name of this module that is a field above."""
+
+
+@function
+def dot_of_halves(a, b):
+    return HALF * dot(a, b)
+
+
+def test_a_specialised_copy_keeps_what_its_kernel_is():
+    """It took the subject for the order, so that a GPU ran kernels that go through rows itself."""
+
+    @kernel(in_order=True, subject="law")
+    def weigh(i, points: Points):
+        points.weight[i] = dot(points.x[i], points.x[i])
+
+    copy = specialised(weigh, {dot: dot_of_halves})
+    assert (copy.in_order, copy.subject) == (True, "law")
+    made = points(np.float64)
+    run(copy, made, count=len(made))
+    np.testing.assert_allclose(made.weight, 0.5 * (made.x**2).sum(axis=1), rtol=1e-15)

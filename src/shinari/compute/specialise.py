@@ -51,7 +51,7 @@ class _Copier:
             return Function(copy, source.fastmath)
         if isinstance(source, Shared):
             return Shared(copy, source.fastmath)
-        return Kernel(copy, source.fastmath, source.vector, source.mixed, source.subject)
+        return Kernel(copy, source.fastmath, source.vector, source.mixed, source.in_order, source.subject)
 
 
 def _bound(function: Any, changed: Mapping[str, Any]) -> Any:
