@@ -26,7 +26,7 @@ LAYERS, FOLD, WIDTH, EDGE = 8, 0.15, 0.075, 0.015  # [-], length of a layer, wid
 LENGTH, THICKNESS = LAYERS * FOLD, 0.004  # [m]
 SWING, REST = 0.9, 2.0  # time for a layer, time to come to rest [s]
 GRAVITY = 9.81  # [m/s^2]
-SUBSTEPS = 12
+SUBSTEPS = 20
 COLUMNS, ROWS = round(WIDTH / EDGE) + 1, round(LENGTH / EDGE) + 1
 
 
