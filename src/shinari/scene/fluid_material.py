@@ -83,7 +83,7 @@ class FluidMaterial:
         ambient_density: Density of the surrounding medium, which is not simulated [kg/m^3]; it buoys up a gas.
         cohesive: Whether pressures may be negative; else particles are never pulled together. At a free surface the
             density is below that at rest, so such a fluid is pulled together as it starts, within a substep: the more
-            substeps, the faster (a box of 48 particles in the middle of nowhere bursts at 2 to 8 m/s).
+            substeps, the faster (a box of 48 particles that touches nothing bursts at 2 to 8 m/s).
         tensile_correction: Part k of the pressures of two particles that pushes them apart when they are near, so that
             they do not clump, at most 0.1, above which drops burst; 0: none (Monaghan 2000; Macklin and Mueller 2013,
             equation 13).
