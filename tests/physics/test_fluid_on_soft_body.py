@@ -44,12 +44,12 @@ def test_water_on_a_soft_block_is_told_where_it_shakes_it():
     assert fastest(calm, 24, 12) < 2.0
 
 
-@pytest.mark.parametrize("beside", [True, False])
-def test_a_fluid_beside_a_soft_body_or_that_ignores_it_is_not_told(beside):
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_fluid_apart_from_a_soft_body_or_that_ignores_it_is_not_told(apart):
     scene = sn.Scene()
-    body = scene.add_soft_body(sn.lattice((2, 2, 2), 0.05), position=(1 if beside else 0, 0, 0))
+    body = scene.add_soft_body(sn.lattice((2, 2, 2), 0.05), position=(1 if apart else 0, 0, 0))
     fluid = scene.add_fluid(sn.Box((0.1, 0.1, 0.1)), spacing=0.02, position=(0.05, 0.3, 0.05))
-    if not beside:
+    if not apart:
         scene.ignore_contact(body, fluid)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

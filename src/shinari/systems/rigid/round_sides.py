@@ -25,6 +25,7 @@ import numpy as np
 
 from shinari.compute import Field, Record
 from shinari.maths.function import steady
+from shinari.maths.poses import rotate_vector, rotate_vector_back
 from shinari.maths.quaternion import conjugate, multiply, rotate, rotate_back
 from shinari.maths.vec3 import add, cross, dot, norm, scale, sub
 from shinari.shapes.registry import type_of
@@ -67,32 +68,9 @@ def round_sides(shapes: CollisionShapes) -> RoundSides:
 
 
 @steady
-def stretched(sides, g, u):
-    """L u."""
-    m = sides.breadth[g]
-    return (
-        m[0] * u[0] + m[1] * u[1] + m[2] * u[2],
-        m[3] * u[0] + m[4] * u[1] + m[5] * u[2],
-        m[6] * u[0] + m[7] * u[1] + m[8] * u[2],
-    )
-
-
-@steady
-def stretched_back(sides, g, v):
-    """L^T v."""
-    m = sides.breadth[g]
-    return (
-        m[0] * v[0] + m[3] * v[1] + m[6] * v[2],
-        m[1] * v[0] + m[4] * v[1] + m[7] * v[2],
-        m[2] * v[0] + m[5] * v[1] + m[8] * v[2],
-    )
-
-
-@steady
 def is_same_side(sides, g, n, q0, q):
     """Whether the extreme point of a rim along -n stays on one side of the axis."""
-    axis = sides.axis[g, 0], sides.axis[g, 1], sides.axis[g, 2]
-    before, now = rotate(q0, axis), rotate(q, axis)
+    before, now = rotate(q0, sides.axis[g]), rotate(q, sides.axis[g])
     one, other = sub(n, scale(before, dot(n, before))), sub(n, scale(now, dot(n, now)))
     return dot(one, other) > SAME_SIDE * norm(one) * norm(other)
 
@@ -122,16 +100,10 @@ class Motion(NamedTuple):
 @steady
 def motion_of(i, shape, rolls, frames):
     """Motion of a frame since the start of the substep; rolls: whether its rotation vector counts."""
-    q0, q = quaternion_at(frames.q0, i), quaternion_at(frames.q, i)
+    q0, q = frames.q0[i], frames.q[i]
     w, x, y, z = multiply(q, conjugate(q0))
     rotation = logarithm((w, x, y, z)) if rolls else (0.0, 0.0, 0.0)
     return Motion(sub(frames.x[i], frames.x0[i]), w, (x, y, z), rotation, shape, q0, q)
-
-
-@steady
-def quaternion_at(field, i):
-    """A quaternion of a field."""
-    return field[i, 0], field[i, 1], field[i, 2], field[i, 3]
 
 
 @steady
@@ -166,16 +138,15 @@ def rolled(sides, motion, arm, n):
     g = motion.shape
     if sides.known[g]:
         before, now = rotate_back(motion.q0, scale(n, -1.0)), rotate_back(motion.q, scale(n, -1.0))
-        point, a = rotate_back(motion.q0, arm), (sides.axis[g, 0], sides.axis[g, 1], sides.axis[g, 2])
-        middle = sides.middle[g, 0], sides.middle[g, 1], sides.middle[g, 2]
+        point, a, middle, breadth = rotate_back(motion.q0, arm), sides.axis[g], sides.middle[g], sides.breadth[g]
         base = add(middle, scale(a, dot(a, sub(point, middle))))
-        out, wide = sub(point, base), stretched(sides, g, now)
-        reach, broad, broad_now = dot(before, out), norm(stretched(sides, g, before)), norm(wide)
+        out, wide = sub(point, base), rotate_vector(breadth, now)
+        reach, broad, broad_now = dot(before, out), norm(rotate_vector(breadth, before)), norm(wide)
         # an apex has no radius, up to rounding
         extreme = broad > TILTED and reach >= EXTREME * broad * norm(out) - ROUNDING * norm(point)
         if not sides.rim[g] or (extreme and is_same_side(sides, g, n, motion.q0, motion.q)):
             gap = dot(sub(before, now), base) + reach * (1.0 - broad_now / broad)
-            ends = scale(stretched_back(sides, g, wide), reach / (broad * broad_now))
+            ends = scale(rotate_vector_back(breadth, wide), reach / (broad * broad_now))
             middle_arm = scale(add(rotate(motion.q0, out), rotate(motion.q, ends)), 0.5)
             slip = add(turned(motion, rotate(motion.q0, base)), cross(motion.rotation, middle_arm))
             return add(slip, scale(n, gap - dot(n, slip)))

@@ -29,7 +29,7 @@ MIDDLE, FEW_TOO_MANY = 0.6, 2.0
 # does not have all pairs found again.
 SPARE = 0.02
 PLENTY = 16
-# Part of its way in a step and three substeps by which a frame may leave that of its boxes: that of a substep at least.
+# Part of its displacement in a step and three substeps by which a frame may leave its path: that of a substep at least.
 DEVIATION = 0.25
 # Only the pairs of frames that left their margins are found again where these are at most one of so many.
 ONE_OF = 8
