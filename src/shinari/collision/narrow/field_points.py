@@ -6,37 +6,33 @@ the other shape, and the normal is the mean of both gradients, at right angles t
 of round shapes, are evaluated in the field of the mesh, whose nearest triangle is exact.
 
 A point counts only if the direction into the other shape lies in the normal cone of the vertex or edge.
+What has gone through a thin part of the other shape: `piercing.py`.
 """
-
-from typing import Any
 
 import numpy as np
 
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import Features
-from shinari.collision.narrow.fields import BodyFields, analytic_distance, mesh_distance
-from shinari.collision.narrow.pose_records import Poses, Vector
-from shinari.collision.narrow.rows import CORE_A, CORE_B, FEATURE, GAP, NORMAL, OF_A, WIDTH, Rows
+from shinari.collision.narrow.fields import BodyFields
+from shinari.collision.narrow.mesh_pool import NUMBERS, RIM_POINT, offer, relative, solid_at
+from shinari.collision.narrow.piercing import SAME, STEPS, drop_outside, entered_point
+from shinari.collision.narrow.pose_records import Poses
+from shinari.collision.narrow.rows import CORE_A, CORE_B, OF_A, Rows
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.poses import origin, rotate_vector, rotate_vector_back, to_world
+from shinari.maths.poses import rotate_vector, rotate_vector_back, to_world
 from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
-from shinari.shapes.hull import HULL
 from shinari.shapes.kernels.dispatch import corner, is_extreme
 from shinari.shapes.mesh import MESH, MESH_SHEET
 from shinari.shapes.plane import PLANE
 
-POOL = 256
-"""Points of a pair from which the best are chosen."""
 # Sine by which the direction into the other shape may lie outside of a cone.
 OUTSIDE = 0.05
 # Slope of the distance along an edge below which it is even.
 EVEN = 0.02
-# Samples on an edge against a mesh, at most; numbers of a feature, three for each; steps of a bisection.
+# Samples on an edge against a mesh, at most.
 MOST_SAMPLES = 31
-NUMBERS = 96
-STEPS = 24
 # Part of the size of a body up to which a point of it may be on the wrong side of a sheet.
 THROUGH = 0.1
 # Displacement of the centre of a ball in the search for further contacts, in radii.
@@ -47,92 +43,6 @@ FOOT = 0.01
 SAME_PLACE = 0.05
 # Times that a place of a rim is lowered, and by how much at most, about, in extents of the shape.
 LOWERED, SAG = 2, 0.1
-# Cosine of the angle between two normals above which they are one.
-SAME = 0.98
-
-
-@shared(fastmath=STEADY)
-def solid_at(y: int, q: Vector, reach: float, shapes: Shapes, fields: BodyFields) -> tuple[float, Vector]:
-    """Signed distance [m] of q from shape y, exact at least up to a reach, and the unit vector out of it; axes of y."""
-    kind = shapes.kind[y]
-    if kind == HULL:
-        h = shapes.hull[y]
-        most, best = -np.inf, shapes.face_starts[h]
-        for i in range(shapes.face_starts[h], shapes.face_starts[h + 1]):
-            p = shapes.planes[i]
-            d = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] - p[3]
-            if d > most:
-                most, best = d, i
-        n: Any = shapes.planes[best]
-        return most, (n[0], n[1], n[2])
-    if kind in (MESH, MESH_SHEET):
-        return mesh_distance(q, np.int64(shapes.size[y, 0]), reach, fields)
-    return analytic_distance(kind, q, shapes.size[y], fields)
-
-
-@steady
-def relative(pose_x, pose_y):
-    """Pose of x in the axes of y."""
-    r0 = rotate_vector_back(pose_y, (pose_x[0], pose_x[3], pose_x[6]))
-    r1 = rotate_vector_back(pose_y, (pose_x[1], pose_x[4], pose_x[7]))
-    r2 = rotate_vector_back(pose_y, (pose_x[2], pose_x[5], pose_x[8]))
-    t = rotate_vector_back(pose_y, sub(origin(pose_x), origin(pose_y)))
-    return r0[0], r1[0], r2[0], r0[1], r1[1], r2[1], r0[2], r1[2], r2[2], t[0], t[1], t[2]
-
-
-@shared(fastmath=STEADY)
-def offer(
-    pool: Rows,
-    n: int,
-    limit: float,
-    p: Vector,
-    normal: Vector,
-    gap: float,
-    radius: float,
-    radius_y: float,
-    feature: int,
-    swapped: bool,
-    poses: Poses,
-    y: int,
-) -> int:
-    """Add a point to the pool; returns how many it holds. In a full pool it replaces the highest point.
-
-    Args:
-        pool: Rows as `manifold` writes them, (POOL, 14).
-        n: Points in it.
-        limit: Gap [m] from which on a point does not count.
-        p: Core point of x, in the axes of y.
-        normal: Unit vector from y to x, in the axes of y.
-        gap: Gap [m].
-        radius: Radius of x at the point [m].
-        radius_y: Radius of y at the point [m].
-        feature: Number of the feature; -1 less that of a point outside of its cone.
-        swapped: Whether x is b.
-        poses: Poses of the collision shapes.
-        y: Collision shape y.
-    """
-    if gap >= limit:
-        return n
-    at = n
-    if n == POOL:
-        at = 0
-        for i in range(1, n):
-            at = i if pool[i, GAP] > pool[at, GAP] else at
-        if pool[at, GAP] <= gap:
-            return n
-    pose_y = poses.pose[y]
-    mine = to_world(pose_y, p)
-    theirs = to_world(pose_y, sub(p, scale(normal, gap + radius + radius_y)))
-    out = rotate_vector(pose_y, normal)
-    i, j, side = (CORE_B, CORE_A, -1.0) if swapped else (CORE_A, CORE_B, 1.0)
-    pool[at, i], pool[at, i + 1], pool[at, i + 2], pool[at, i + 3] = mine[0], mine[1], mine[2], radius
-    pool[at, j], pool[at, j + 1], pool[at, j + 2], pool[at, j + 3] = theirs[0], theirs[1], theirs[2], radius_y
-    pool[at, NORMAL], pool[at, NORMAL + 1], pool[at, NORMAL + 2] = side * out[0], side * out[1], side * out[2]
-    # the normal is fixed to y
-    number = 2 * feature + (1 if swapped else 0) if feature >= 0 else 2 * feature + (0 if swapped else 1)
-    pool[at, GAP], pool[at, FEATURE] = gap, float(number)
-    pool[at, OF_A] = 1.0 if swapped else 0.0
-    return n + 1 if n < POOL else n
 
 
 @steady
@@ -146,7 +56,10 @@ def in_cone(k, u, features):
 
 @steady
 def deepest_between(length, before, after):
-    """Part of the edge, distance and normal where the distance is least between two close places around it."""
+    """Whether there is one normal; part of the edge, distance and normal where the distance is least.
+
+    That is between two close places. On an edge that goes through a thin part their normals are opposite.
+    """
     t0, d0, g0, s0 = before
     t1, d1, g1, s1 = after
     bend = s1 - s0
@@ -212,7 +125,7 @@ def line_points(
         if i < 0 and d - 0.5 * length - radius >= limit:
             break
         now = (t, d, g, dot(g, unit))
-        one, two, three = vertex, False, False
+        one, two, three, clear = vertex, False, False, True
         first, second, third = (0.0, d, g), (t, d, g), (t, d, g)
         if i > 0 and min(last[1], d) - length * (t - last[0]) < limit + radius:
             # where it begins to be even, where it ceases to be, and the deepest place between if it is curved there
@@ -227,8 +140,8 @@ def line_points(
                 low, high = close_in(low, high, level, y, start, along, unit, limit + radius, shapes, fields)
                 sharp = low[3] < -EVEN and high[3] > EVEN
                 if sharp or stage == 2:
-                    three, at, gap, normal = deepest_between(length, low, high)
-                    third, jump = (at, gap, normal), True
+                    clear, at, gap, normal = deepest_between(length, low, high)
+                    third, jump, three = (at, gap, normal), True, True
                 elif stage == 0:
                     one, first, even = True, (high[0], high[1], high[2]), high
                 else:
@@ -238,7 +151,8 @@ def line_points(
         for which in range(3):
             at, gap, normal = first if which == 0 else (second if which == 1 else third)
             there = one if which == 0 else (two if which == 1 else three)
-            out = there and not in_cone(k, rotate_vector_back(rel, neg(normal)), features)
+            # between opposite faces of a thin part the nearest one tells nothing
+            out = there and not ((which < 2 or clear) and in_cone(k, rotate_vector_back(rel, neg(normal)), features))
             if there and gap - radius < (min(limit, 0.0) if out else limit):
                 p = add(start, scale(along, at))
                 number = NUMBERS * k + 3 * max(i, 0) + which
@@ -336,6 +250,9 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
             else:
                 if look == 0:
                     normal, plane = g, d
+                    entered, n = entered_point(x, y, k, middle, (q, d, g), poses, shapes, fields, pool, n, swapped)
+                    if entered:
+                        break
                 # ... if the foot on that plane lies on the face
                 if plane - radius >= limit or (look > 0 and abs(d) > FOOT * radius):
                     break
@@ -382,7 +299,7 @@ def rim_point(x, y, places, rel, q, limit, poses, shapes, fields, pool, n, swapp
         turn += 1
     counts = d < limit and is_extreme(x, rim, rotate_vector_back(rel, neg(g)), shapes)
     if counts and is_new(q, SAME_PLACE * extent, pool, n, poses, y):
-        n = offer(pool, n, limit, q, g, d, 0.0, 0.0, NUMBERS * k + 6, swapped, poses, y)
+        n = offer(pool, n, limit, q, g, d, 0.0, 0.0, NUMBERS * k + RIM_POINT, swapped, poses, y)
     return n
 
 
@@ -413,7 +330,8 @@ def mesh_points(a, b, limit, unseen, poses, collision_shapes, features, shapes, 
             n = feature_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
         elif shapes.kind[y] in (MESH, MESH_SHEET):
             n = corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
-    return drop_outside(pool, n, unseen * min(least_extent(a, collision_shapes), least_extent(b, collision_shapes)))
+    least = unseen * min(least_extent(a, collision_shapes), least_extent(b, collision_shapes))
+    return drop_outside(pool, n, least, a, b, poses, features, shapes, fields)
 
 
 @steady
@@ -421,26 +339,3 @@ def least_extent(g, collision_shapes):
     """Least extent of the box around a collision shape [m]."""
     low, high = collision_shapes.low[g], collision_shapes.high[g]
     return min(high[0] - low[0], high[1] - low[1], high[2] - low[2])
-
-
-@steady
-def drop_outside(pool, n, least):
-    """Drop the points outside of their cones; returns how many are left.
-
-    The deepest one stays where the others tell less than half of the overlap, and it is deeper than `least` [m].
-    """
-    deepest, lowest, outside = -1, 0.0, -least
-    for i in range(n):
-        if pool[i, FEATURE] >= 0.0:
-            lowest = min(lowest, pool[i, GAP])
-        elif pool[i, GAP] < outside:
-            deepest, outside = i, pool[i, GAP]
-    if deepest >= 0 and outside < 2.0 * lowest:
-        pool[deepest, FEATURE] = -1.0 - pool[deepest, FEATURE]
-    left = 0
-    for i in range(n):
-        if pool[i, FEATURE] >= 0.0:
-            for c in range(WIDTH):
-                pool[left, c] = pool[i, c]
-            left += 1
-    return left

@@ -7,7 +7,7 @@ from shinari.compute import Field, Record, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.shapes.kernels.dispatch import distance_and_normal
 from shinari.shapes.kernels.mesh_distance import mesh_distance_within, tables
-from shinari.shapes.kernels.mesh_triangles import triangle_distance
+from shinari.shapes.kernels.mesh_triangles import entry, triangle_distance
 from shinari.shapes.mesh import MESH, MESH_SHEET
 
 Four = tuple[float, float, float, float]
@@ -37,6 +37,12 @@ def body_fields(arrays: tuple[np.ndarray, ...]) -> BodyFields:
 def mesh_distance(q: Vector, mesh: int, reach: float, fields: BodyFields) -> tuple[float, Vector]:
     """Signed distance [m] of q from a mesh, exact at least up to a reach, and the unit vector out of it."""
     return mesh_distance_within(q, mesh, reach, tables(fields))
+
+
+@shared(fastmath=STEADY)
+def mesh_entry(p: Vector, q: Vector, mesh: int, fields: BodyFields) -> tuple[float, Vector]:
+    """Place on the segment from p to q where it first enters a mesh, see `mesh_triangles.entry`."""
+    return entry(p, q, mesh, tables(fields))
 
 
 @shared(fastmath=STEADY)

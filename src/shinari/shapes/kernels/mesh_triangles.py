@@ -1,4 +1,4 @@
-"""Distance of a triangle from a mesh: that of the nearest pair of triangles.
+"""Distance of a triangle from a mesh, that of the nearest pair of triangles, and where a segment enters a mesh.
 
 Two triangles that do not meet are nearest to each other at a corner of one of them and the other, or at two edges;
 where an edge of one goes through the other it is zero. The triangles of the mesh are the leaves of its tree of boxes,
@@ -10,7 +10,7 @@ import numpy as np
 from shinari.geometry.proximity import nearest_weights, segment_weights
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
-from shinari.shapes.kernels.mesh_distance import closest_on_triangle, row
+from shinari.shapes.kernels.mesh_distance import closest_on_triangle, pseudonormal, row
 
 
 @steady
@@ -117,3 +117,30 @@ def triangle_distance(points, m, enough, fields):
                 square, weights = nearer_of_pair(square, weights, points, others)
         node = following
     return np.sqrt(square), weights
+
+
+@steady
+def entry(p, q, m, fields):
+    """Place on the segment from p to q where it first enters mesh m, and the normal there; negative: nowhere.
+
+    A sheet is entered from either side: its normal points to p.
+    """
+    frames, extents, _, boxes, links, triangles, normals = fields
+    low = min(p[0], q[0]), min(p[1], q[1]), min(p[2], q[2])
+    high = max(p[0], q[0]), max(p[1], q[1]), max(p[2], q[2])
+    along, sheet = sub(q, p), frames[m, 5] >= ZERO
+    first, normal = ZERO * p[0] - ONE, along
+    node, end = np.int64(extents[m, 4]), np.int64(extents[m, 5])
+    while node < end:
+        following = np.int64(links[node, 0])
+        if box_gap(low, high, node, boxes) <= ZERO:
+            following = node + 1
+            for i in range(np.int64(links[node, 1]), np.int64(links[node, 2])):
+                a = row(triangles, i, 0)
+                t = piercing(p, q, a, add(a, row(triangles, i, 3)), add(a, row(triangles, i, 6)))
+                n = pseudonormal(normals, i, 0)
+                enters = t >= ZERO and (sheet or dot(n, along) < ZERO)
+                if enters and (first < ZERO or t < first):
+                    first, normal = t, scale(n, ONE if dot(n, along) < ZERO else -ONE)
+        node = following
+    return first, normal

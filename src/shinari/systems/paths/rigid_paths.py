@@ -13,9 +13,10 @@ import numpy as np
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.faces import ROOM, SMALL_ROOM
 from shinari.collision.narrow.features import Features, features_of
-from shinari.collision.narrow.field_points import POOL, mesh_points
+from shinari.collision.narrow.field_points import mesh_points
 from shinari.collision.narrow.fields import BodyFields
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
+from shinari.collision.narrow.mesh_pool import POOL
 from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold

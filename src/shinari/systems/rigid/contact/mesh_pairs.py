@@ -4,8 +4,9 @@ import numpy as np
 
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import Features
-from shinari.collision.narrow.field_points import POOL, mesh_points
+from shinari.collision.narrow.field_points import mesh_points
 from shinari.collision.narrow.fields import BodyFields
+from shinari.collision.narrow.mesh_pool import POOL
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.reduction import SLOTS, choose
 from shinari.collision.narrow.rows import WIDTH
