@@ -247,3 +247,22 @@ def test_same_points_for_any_number_of_threads():
     assert len(tables[0][0]) > 10
     for one, two in zip(*tables, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.3, 0.7])
+def test_a_round_body_touches_all_walls_of_a_corner(turn):
+    """An ellipsoid over the floor of a mesh, its end a little in a wall: the floor is nearer to its middle."""
+    outline = np.array([[-3.0, -1.0], [2.0, -1.0], [2.0, 3.0], [1.0, 3.0], [1.0, 0.0], [-3.0, 0.0]])
+    faces = [(0, 1, 4), (0, 4, 5), (1, 2, 3), (1, 3, 4)]
+    faces = [(c, b, a) for a, b, c in faces] + [(a + 6, b + 6, c + 6) for a, b, c in faces]
+    faces += [f for i in range(6) for j in [(i + 1) % 6] for f in ((i, j, j + 6), (i, j + 6, i + 6))]
+    bracket = sn.Mesh(np.concatenate([np.column_stack([outline, np.full(6, z)]) for z in (-2.0, 2.0)]), faces)
+    half = np.array([0.8, 0.3, 0.4])
+    axes = np.array([[np.cos(turn), -np.sin(turn), 0.0], [np.sin(turn), np.cos(turn), 0.0], [0.0, 0.0, 1.0]])
+    reach = np.linalg.norm(axes * half, axis=1)
+    at = np.array([1.0 - reach[0] + 1e-3, reach[1] - 2e-3, 0.1])
+    rotation = (np.cos(0.5 * turn), 0.0, 0.0, np.sin(0.5 * turn))
+    _, normals, gaps, _ = points_of((sn.Ellipsoid(half), at, rotation), collider=bracket)
+    found = {tuple(np.round(np.abs(n), 9)): g for n, g in zip(normals, gaps, strict=True)}
+    assert set(found) == {(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)}
+    np.testing.assert_allclose([found[1.0, 0.0, 0.0], found[0.0, 1.0, 0.0]], [-1e-3, -2e-3], atol=1e-9)

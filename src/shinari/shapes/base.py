@@ -26,13 +26,14 @@ class Core(NamedTuple):
     Attributes:
         radius: What the core is thickened by [m]: a ball is a point, a capsule a segment.
         extent: Half its largest length, about [m]: a measure for tolerances.
-        corners: Corners that are looked up in the field of a mesh.
+        corners: Corners that are looked up in the field of a mesh; of a round shape its centre and six places from
+            which its lowest ones are found.
         axes: Normals of its own that are tried as the direction of a contact.
     """
 
     radius: float
     extent: float
-    corners: int = 1
+    corners: int = 7
     axes: int = 0
 
 

@@ -218,7 +218,7 @@ def beside_sheet(d, normal, q, middle, thickness, most):
 def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped):
     """Offer the corners and round places of x, which is no mesh, against mesh y; returns how many the pool holds."""
     rel = relative(poses.pose[x], poses.pose[y])
-    radius = shapes.radius[x]
+    radius, extent = shapes.radius[x], shapes.extent[x]
     thickness = features.thickness[np.int64(shapes.size[y, 0])]
     # the field is evaluated at the centre of a ball, and beside it
     reach = limit + (1.0 + 2.0 * ASIDE) * radius
@@ -237,7 +237,9 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
             if sheet:
                 d, g = beside_sheet(d, g, at, middle, thickness, THROUGH * collision_shapes.size[x])
             if look < 0:
-                # the lowest place of a rim is known once it is known where down is
+                # the lowest place of a rim is known once it is known where down is, and no farther than its other side
+                if d >= limit + 2.0 * extent:
+                    break
                 _, c = corner(x, k, rotate_vector_back(rel, neg(g)), shapes)
                 q = to_world(rel, c)
                 at = q

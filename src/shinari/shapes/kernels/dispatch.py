@@ -97,13 +97,16 @@ def _point_of(support: Any) -> Function:
 
 
 def _lowest(support: Any) -> Function:
-    """The one corner of a shape without any; without a direction (zero) the centre."""
+    """Corners of a shape without any: the support points; without a direction (zero) the centre, and along the axes."""
 
     @steady
     def corner(k, towards, s):
         known = towards[0] != 0.0 or towards[1] != 0.0 or towards[2] != 0.0
-        at = support((towards[0], towards[1] if known else 1.0, towards[2]), s)
-        inside = 1.0 if known else 0.0
+        axis, side = (k - 1) // 2, 1.0 if k % 2 == 1 else -1.0
+        x, y = side if k > 0 and axis == 0 else 0.0, side if k == 0 or axis == 1 else 0.0
+        along = x, y, side if axis == 2 else 0.0
+        at = support(towards if known else along, s)
+        inside = 1.0 if known or k > 0 else 0.0
         return True, (inside * at[0], inside * at[1], inside * at[2])
 
     return corner
