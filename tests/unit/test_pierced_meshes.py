@@ -73,3 +73,20 @@ def test_what_has_gone_through_comes_out_where_it_came_in(name, precision):
     simulation.step(12)
     assert simulation.state.body_positions[0, 1] > tip + HALF
     assert 0.0 < simulation.state.body_velocities[0, 1] < 1.001
+
+
+@pytest.mark.parametrize("depth", [0.002, 0.005, 0.02, 0.12, 0.25])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("name", ["box", "hull", "cone"])
+def test_what_has_gone_through_a_sheet_is_as_deep_as_its_tip(name, side, depth):
+    """From either side, also where the tip is in the middle of the sheet, 10 mm thick."""
+    lines = np.linspace(-0.5, 0.5, 5)
+    vertices = np.array([(x, 0.0, z) for x in lines for z in lines])
+    cells = [(5 * i + j, 5 * i + j + 1, 5 * i + j + 6, 5 * i + j + 5) for i in range(4) for j in range(4)]
+    sheet = sn.Mesh(vertices, [f for a, b, c, d in cells for f in ((a, b, c), (a, c, d))], thickness=0.01)
+    shape, corners = SHARP[name]
+    tip = 0.3 if corners is None else -corners[:, 1].min()
+    turn = turn_about([1.0, 0.0, 0.0], np.pi) if (name == "cone") == (side > 0.0) else np.eye(1, 4)[0]
+    _, normals, gaps, _ = points_of((shape, (0.03, side * (tip + 0.005 - depth), 0.02), turn), collider=sheet)
+    assert np.abs(gaps.min() + depth) < 1e-9
+    np.testing.assert_allclose(normals, np.tile([0.0, side, 0.0], (len(gaps), 1)), atol=1e-9)

@@ -33,8 +33,6 @@ OUTSIDE = 0.05
 EVEN = 0.02
 # Samples on an edge against a mesh, at most.
 MOST_SAMPLES = 31
-# Part of the size of a body up to which a point of it may be on the wrong side of a sheet.
-THROUGH = 0.1
 # Displacement of the centre of a ball in the search for further contacts, in radii.
 ASIDE = 0.3
 # How far from the surface the foot of a ball on a plane may lie, in radii.
@@ -207,14 +205,6 @@ def feature_points(x, y, limit, poses, collision_shapes, features, shapes, field
 
 
 @steady
-def beside_sheet(d, normal, q, middle, thickness, most):
-    """Distance and normal of a point that may have gone through a sheet: the side is that of its body's middle."""
-    span = d + thickness
-    through = dot(normal, sub(middle, sub(q, scale(normal, span)))) < 0.0 and span < most
-    return (-span - thickness, neg(normal)) if through else (d, normal)
-
-
-@steady
 def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped):
     """Offer the corners and round places of x, which is no mesh, against mesh y; returns how many the pool holds."""
     rel = relative(poses.pose[x], poses.pose[y])
@@ -234,8 +224,6 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
         look = -1 if on_rim else 0
         while look < (5 if radius > 0.0 else 1):
             d, g = solid_at(y, at, reach, shapes, fields)
-            if sheet:
-                d, g = beside_sheet(d, g, at, middle, thickness, THROUGH * collision_shapes.size[x])
             if look < 0:
                 # the lowest place of a rim is known once it is known where down is, and no farther than its other side
                 if d >= limit + 2.0 * extent:
@@ -252,7 +240,8 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
             else:
                 if look == 0:
                     normal, plane = g, d
-                    entered, n = entered_point(x, y, k, middle, (q, d, g), poses, shapes, fields, pool, n, swapped)
+                    found = q, d, g, thickness
+                    entered, n = entered_point(x, y, k, middle, found, poses, shapes, fields, pool, n, swapped)
                     if entered:
                         break
                 # ... if the foot on that plane lies on the face

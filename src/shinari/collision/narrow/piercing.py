@@ -20,6 +20,8 @@ from shinari.shapes.mesh import MESH, MESH_SHEET
 
 # Steps of a bisection.
 STEPS = 24
+# Part of its distance from the middle by which a corner is looked for beyond itself.
+ROUNDING = 1e-9
 # Cosine of the angle between two normals above which they are one.
 SAME = 0.98
 
@@ -28,12 +30,15 @@ SAME = 0.98
 def entered_point(x, y, k, middle, found, poses, shapes, fields, pool, n, swapped):
     """Offer a corner that has gone through a face of a mesh as deep as it lies below that face.
 
+    What is through a solid may be so from its side, past an edge: the point counts where others tell too little.
+
     Args:
         x: The shape with the corner.
         y: The mesh.
         k: The corner.
         middle: A point inside x, in the axes of y.
-        found: The corner, in the axes of y, its distance from the mesh and the normal there.
+        found: The corner, in the axes of y, its distance from the mesh, the normal there and half the thickness of a
+            sheet.
         poses: Poses of the collision shapes.
         shapes: The shapes.
         fields: Fields of the meshes.
@@ -44,17 +49,20 @@ def entered_point(x, y, k, middle, found, poses, shapes, fields, pool, n, swappe
     Returns:
         Whether the corner has gone through, and how many points the pool holds.
     """
-    q, d, g = found
+    q, d, g, thickness = found
     along = sub(q, middle)
     # the nearest face is the one that it has entered, or too far away to be between
     if dot(g, along) < 0.0 or d * d >= dot(along, along):
         return False, n
-    t, normal = mesh_entry(middle, q, np.int64(shapes.size[y, 0]), fields)
+    # a corner may lie on the middle of a sheet
+    t, normal = mesh_entry(middle, add(q, scale(along, ROUNDING)), np.int64(shapes.size[y, 0]), fields)
     if t < 0.0:
         return False, n
     radius = shapes.radius[x]
-    gap = dot(normal, scale(along, 1.0 - t)) - radius
-    return True, offer(pool, n, 0.0, q, normal, gap, radius, 0.0, -1 - NUMBERS * k - ENTERED, swapped, poses, y)
+    gap = dot(normal, scale(along, 1.0 - t - ROUNDING * t)) - radius - thickness
+    feature = NUMBERS * k + ENTERED
+    feature = feature if shapes.kind[y] == MESH_SHEET else -1 - feature
+    return True, offer(pool, n, 0.0, q, normal, gap, radius, 0.0, feature, swapped, poses, y)
 
 
 @steady
