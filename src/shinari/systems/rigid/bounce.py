@@ -11,12 +11,13 @@ from shinari.collision.law import APART, friction_share, tangential
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
+from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.integration import symmetric_times, velocity_at, write_inverse_inertia
+from shinari.systems.rigid.integration import symmetric_times, velocity_at
 from shinari.systems.rigid.points import clear_point, halves, pair_inverse_mass, write_point
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import Log
@@ -75,13 +76,24 @@ def slip_velocity(e, elements, frames):
 
 
 @kernel(fastmath=STEADY)
-def write_bounce(p, points: Points, work: PointWork, elements: Elements, frames: Frames, first_point: np.int64,
-                 h: np.float64):  # fmt: skip
-    """Write the element of a point: a bouncing one separates at its speed, another one in contact does not approach."""
+def write_bounce(
+    p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
+    first_point: np.int64, h: np.float64
+):  # fmt: skip
+    """Write the element of a point: a bouncing one separates at its speed, another one in contact does not approach.
+
+    Its arms are those of the final pose, at one point of the world, so that impulses turn the whole by nothing.
+    """
     e, n = first_point + p, points.normal[p]
     clear_point(e, elements)
     if work.status[p] == APART:
         return
+    component = elements.component[e]
+    if component >= 0 and components.bounces[component] == BOUNCED:
+        a, b = points.frames[p]
+        ra = sub(rotate(frames.q[a], points.core[p]), scale(n, points.radius[p, 0]))
+        rb = add(ra, sub(frames.x[a], frames.x[b]))
+        elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
     relative_velocity, _, _ = slip_velocity(e, elements, frames)
     speed, goal = dot(n, relative_velocity), work.rebound[p]
     if work.approach[p] < 0.0 or speed < 0.0:
@@ -115,28 +127,19 @@ def apply_bounce(j, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, h
     frames.w[i] = add(frames.w[i], (change[3] / h, change[4] / h, change[5] / h))
 
 
-@kernel(fastmath=STEADY)
-def find_inertia(i, frames: Frames, solver_frames: SolverFrames):
-    """Inverse inertia at the final pose.
-
-    With that of the predicted poses, friction would increase the energy of a body that the impact rotates far.
-    """
-    write_inverse_inertia(solver_frames.inverse_inertia, frames.inverse_mass, frames.moments, frames.q, i)
-
-
 @steady
-def apply_frame_impulse(i, r, impulse, sign, frames, solver_frames):
+def apply_frame_impulse(i, r, impulse, sign, frames):
     """Change the velocities of a frame by an impulse at an arm."""
     if frames.inverse_mass[i] > 0.0:
         frames.v[i] = add(frames.v[i], scale(impulse, sign * frames.inverse_mass[i]))
-        rotation = symmetric_times(solver_frames.inverse_inertia, i, cross(r, impulse))
+        rotation = symmetric_times(frames.inverse_inertia, i, cross(r, impulse))
         frames.w[i] = add(frames.w[i], scale(rotation, sign))
 
 
 @kernel(fastmath=STEADY)
 def apply_friction(
-    c, components: Components, points: Points, work: PointWork, elements: Elements, frames: Frames,
-    solver_frames: SolverFrames, log: Log, counts: Counts, first_point: np.int64, h: np.float64
+    c, components: Components, points: Points, work: PointWork, elements: Elements, frames: Frames, log: Log,
+    counts: Counts, first_point: np.int64, h: np.float64
 ):  # fmt: skip
     """Apply the friction impulses of a bounce, point by point: they stop the slip, bounded by the friction cone.
 
@@ -158,9 +161,9 @@ def apply_friction(
             direction, speed = direction_and_length(tangential(relative_velocity, n))
             if k != 0.0 and speed != 0.0:
                 a, b = elements.frames[e]
-                weight = pair_inverse_mass(a, b, ra, rb, direction, frames.inverse_mass, solver_frames.inverse_inertia)
+                weight = pair_inverse_mass(a, b, ra, rb, direction, frames.inverse_mass, frames.inverse_inertia)
                 size = speed / weight
                 impulse = scale(direction, -size * friction_share(size, most, most))
-                apply_frame_impulse(a, ra, impulse, 1.0, frames, solver_frames)
-                apply_frame_impulse(b, rb, impulse, -1.0, frames, solver_frames)
+                apply_frame_impulse(a, ra, impulse, 1.0, frames)
+                apply_frame_impulse(b, rb, impulse, -1.0, frames)
                 log.impulse[entry] = add(log.impulse[entry], impulse)

@@ -119,11 +119,14 @@ def add_force(g, j, force, e, r, sign):
 
 
 @steady
-def begin_node(j, nodes, blocks, frames, h):
-    """Start a node with its mass and inertia, without a force; returns rows x, y, z of the inertia over h^2."""
+def begin_node(j, q, nodes, blocks, frames, h):
+    """Start a node with its mass and inertia, without a force; returns rows x, y, z of the inertia over h^2.
+
+    The inertia is that of a rotation q.
+    """
     i, inverse_h2 = nodes.frame[j], 1.0 / (h * h)
-    mass, here = inverse_h2 / frames.inverse_mass[i], frames.q[i]
-    xx, yy, zz, yz, zx, xy = in_world_axes(here, scale(frames.moments[i], inverse_h2))
+    mass = inverse_h2 / frames.inverse_mass[i]
+    xx, yy, zz, yz, zx, xy = in_world_axes(q, scale(frames.moments[i], inverse_h2))
     x, y, z = (xx, xy, zx), (xy, yy, yz), (zx, yz, zz)
     nodes.matrix[j, 0] = mass, 0.0, 0.0, 0.0, 0.0, 0.0
     nodes.matrix[j, 1] = 0.0, mass, 0.0, 0.0, 0.0, 0.0
@@ -144,7 +147,8 @@ def start_node(
     """Start a node with its mass and inertia, and the force of its displacement from the free motion."""
     if components.factoring[nodes.component[j]] == 0:
         return
-    mass, x, y, z = begin_node(j, nodes, blocks, frames, h)
+    # as in the angular momentum that follows from the displacement, see `velocities_after`
+    mass, x, y, z = begin_node(j, solver_frames.free_q[nodes.frame[j]], nodes, blocks, frames, h)
     m = solver_frames.displacement[nodes.frame[j]]
     nodes.vector[j] = (
         -mass * m[0],
@@ -160,7 +164,7 @@ def start_node(
 def start_impact_node(j, nodes: Nodes, blocks: Blocks, components: Components, frames: Frames, h: np.float64):
     """Start a node with its mass and inertia."""
     if components.solution[nodes.component[j]] != SOLVED:
-        begin_node(j, nodes, blocks, frames, h)
+        begin_node(j, frames.q[nodes.frame[j]], nodes, blocks, frames, h)
         nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
@@ -420,12 +424,18 @@ def apply_step(
 
 @steady
 def move(i, g, frames, solver_frames):
-    """Move a frame by a displacement."""
-    frames.x[i] = add(frames.x[i], g)
+    """Move a frame by a displacement.
+
+    Its turns in a substep add up to one rotation vector: its angular momentum changes by the inertia times that.
+    """
+    q, before = frames.q[i], solver_frames.displacement[i]
+    turned = before[3], before[4], before[5]
+    if dot(turned, turned) > 0.0:
+        q = moved_frame(q, scale(turned, -1.0))
+    frames.x[i], frames.q[i] = add(frames.x[i], g), moved_frame(q, add(turned, (g[3], g[4], g[5])))
     for c in range(6):
         solver_frames.displacement[i, c] += g[c]
     solver_frames.last_turn[i] = g[3], g[4], g[5]
-    frames.q[i] = moved_frame(frames.q[i], (g[3], g[4], g[5]))
 
 
 @kernel

@@ -78,7 +78,6 @@ class SolverFrames(Record):
     final_v = Field(np.float64, 3, unit="m/s", doc="velocity that follows from the solution")
     final_w = Field(np.float64, 3, unit="rad/s", doc="angular velocity that follows from the solution")
     bounced = Field(np.float64, 6, unit="m, rad", doc="change of velocity of a bounce, times the substep")
-    inverse_inertia = Field(np.float64, 6, doc="in world axes at the final pose, xx yy zz yz zx xy")
     swept = Field(np.bool_, doc="whether sweeps have solved it in the last substep")
     slept = Field(np.bool_, doc="whether it slept when the substep was predicted")
     node = Field(np.int64, doc="node of the graph; -1 where it is immovable or no element acts on it")

@@ -8,8 +8,11 @@ The energy is therefore limited, for all bodies that contacts and joints connect
 
 with the velocities v that follow from the positions, the correction dv of the restitution, the kinetic energy T_free of
 the velocities at which the substep was predicted, and the work of gravity along the displacements d since the
-prediction. A common factor t of all impulses keeps the momentum. Where immovable frames hold a component and T0 itself
-is above the limit, v is scaled down before.
+prediction. A common factor t of all impulses keeps the momentum.
+
+Where T0 itself is above the limit, v is scaled down before: all of it where immovable frames hold a component; else its
+difference from the motion as one rigid body. That has the least energy of all motions with this momentum and angular
+momentum, and both stay.
 
 A velocity of the substeps belongs to the middle of a substep: v + g h / 2 is that at its end, and T is taken of it.
 With it kinetic and gravitational energy together are the same after each substep of a free fall.
@@ -26,14 +29,16 @@ from shinari.collision.law import APART, COMPLIANCE
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, dot, scale, sub
+from shinari.maths.polar import solve_symmetric
+from shinari.maths.symmetric import isotropic, outer, plus
+from shinari.maths.vec3 import add, cross, dot, scale, sub
 from shinari.systems.rigid.bounce import CAME
 from shinari.systems.rigid.components import SOLVED, Components, Nodes
 from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.direct import relative_displacement
 from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
-from shinari.systems.rigid.integration import is_free, momentum_of, velocities_after
+from shinari.systems.rigid.integration import in_world_axes, is_free, momentum_of, velocities_after
 from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.progress import Flags
 
@@ -204,12 +209,15 @@ def drop_bounce_offset(p, work: PointWork, elements: Elements, components: Compo
 def limit_velocities(
     c, components: Components, nodes: Nodes, frames: Frames, kx: np.float64, ky: np.float64, kz: np.float64
 ):
-    """Scale the velocities of a component that presses on immovable frames down to its limit.
+    """Scale the velocities of a component down to its limit.
 
     A body that a position solve rotates far gains energy at the same angular momentum, and so does one that it moves
     out of an overlap.
     """
-    if components.bounces[c] < CAME or components.state[c] != HELD:
+    if components.bounces[c] < CAME or components.state[c] == UNLIMITED:
+        return
+    if components.state[c] == FREE:
+        limit_free(c, components, nodes, frames, (kx, ky, kz))
         return
     reference, kick = components.reference[c], (kx, ky, kz)
     rise, slope, room = 0.0, 0.0, components.limit[c]
@@ -224,6 +232,37 @@ def limit_velocities(
             i = nodes.frame[j]
             frames.v[i] = add(reference, scale(sub(frames.v[i], reference), part))
             frames.w[i] = scale(frames.w[i], part)
+
+
+@steady
+def limit_free(c, components, nodes, frames, kick):
+    """Bring the velocities of a free component so near to its motion as one rigid body that its energy is the limit."""
+    mass, centre, speed = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for j in range(components.node[c], components.node[c + 1]):
+        i = nodes.frame[j]
+        m = 1.0 / frames.inverse_mass[i]
+        mass, centre, speed = mass + m, add(centre, scale(frames.x[i], m)), add(speed, scale(frames.v[i], m))
+    centre, speed = scale(centre, 1.0 / mass), scale(speed, 1.0 / mass)
+    momentum, inertia, energy = (0.0, 0.0, 0.0), isotropic(0.0), 0.0
+    for j in range(components.node[c], components.node[c + 1]):
+        i = nodes.frame[j]
+        m, r, v = 1.0 / frames.inverse_mass[i], sub(frames.x[i], centre), sub(frames.v[i], speed)
+        own = add(momentum_of(frames.q[i], frames.moments, i, frames.w[i]), scale(cross(r, v), m))
+        momentum = add(momentum, own)
+        inertia = plus(inertia, in_world_axes(frames.q[i], frames.moments[i]))
+        inertia = plus(inertia, plus(isotropic(m * dot(r, r)), outer(r, -m)))
+        energy += kinetic(i, frames.v[i], frames.w[i], frames.q[i], frames, speed)
+    spin, _ = solve_symmetric(inertia[:3], inertia[3:], momentum)
+    total, least = add(speed, kick), 0.5 * dot(spin, momentum)
+    room, excess = max(components.limit[c] - 0.5 * mass * dot(total, total) - least, 0.0), energy - least
+    if excess <= room:
+        return
+    part = math.sqrt(room / excess)
+    for j in range(components.node[c], components.node[c + 1]):
+        i = nodes.frame[j]
+        rigid = add(speed, cross(spin, sub(frames.x[i], centre)))
+        frames.v[i] = add(rigid, scale(sub(frames.v[i], rigid), part))
+        frames.w[i] = add(spin, scale(sub(frames.w[i], spin), part))
 
 
 @kernel(fastmath=STEADY)

@@ -10,7 +10,6 @@ from shinari.systems.rigid.bounce import (
     clear_joint,
     find_bounced,
     find_bouncing,
-    find_inertia,
     release_pulling_point,
     write_bounce,
 )
@@ -33,6 +32,7 @@ from shinari.systems.rigid.impact_energy import (
     store_limit,
     store_poses,
 )
+from shinari.systems.rigid.integration import update_inertia
 from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import Log
@@ -115,7 +115,9 @@ class BodyImpacts:
             p.launch(choose_bounced, components, count=self._each)
             p.launch(clear_joint, elements, count=len(joints))
             p.launch(clear_jacobian_row, jacobian_rows, count=len(jacobian_rows))
-            p.launch(write_bounce, self._points, work, elements, frames, first_point, h, count=self._all)
+            # with the inertia of the predicted poses, friction would give energy to a body that the impact turns far
+            p.launch(update_inertia, frames, count=len(frames))
+            p.launch(write_bounce, self._points, work, elements, components, frames, first_point, h, count=self._all)
             with p.repeat(2, until=(flags.settled, 0)):
                 solver.record_impact(p, h)
                 if self._graph.may_sweep:
@@ -130,6 +132,5 @@ class BodyImpacts:
         p.launch(limit_bounce, components, nodes, frames, solver_frames, *self._kick, h, count=self._each, grain=16)
         p.launch(scale_impulse, elements, components, first_point, count=self._all)
         p.launch(apply_bounce, nodes, frames, solver_frames, h, count=every)
-        p.launch(find_inertia, frames, solver_frames, count=len(frames))
-        records = components, self._points, self._work, elements, frames, solver_frames, log, self._counts
+        records = components, self._points, self._work, elements, frames, log, self._counts
         p.launch(apply_friction, *records, first_point, h, count=self._each, grain=16)

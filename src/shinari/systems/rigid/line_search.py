@@ -51,7 +51,7 @@ def slope_of_bodies(c, components, nodes, frames, solver_frames, h):
     for j in range(components.node[c], components.node[c + 1]):
         i, g, displacement = nodes.frame[j], nodes.vector[j], solver_frames.displacement[nodes.frame[j]]
         translation, rotation = (g[0], g[1], g[2]), (g[3], g[4], g[5])
-        spin = momentum_of(frames.q[i], frames.moments, i, rotation)
+        spin = momentum_of(solver_frames.free_q[i], frames.moments, i, rotation)
         rise += (dot(translation, translation) / frames.inverse_mass[i] + dot(rotation, spin)) / (h * h)
         start += dot(translation, (displacement[0], displacement[1], displacement[2])) / (
             frames.inverse_mass[i] * h * h

@@ -67,11 +67,12 @@ def divide_by_factor(c, components, nodes, blocks, g):
 
 
 @steady
-def inertia_times(j, nodes, frames, inverse_h2, m):
-    """Mass and inertia of a node over h^2, times a displacement."""
+def inertia_times(j, nodes, frames, solver_frames, inverse_h2, m):
+    """Mass and inertia of a node over h^2, times a displacement; the inertia is that of the free motion."""
     i = nodes.frame[j]
     mass = inverse_h2 / frames.inverse_mass[i]
-    spin = momentum_of(frames.q[i], frames.moments, i, (inverse_h2 * m[3], inverse_h2 * m[4], inverse_h2 * m[5]))
+    turn = inverse_h2 * m[3], inverse_h2 * m[4], inverse_h2 * m[5]
+    spin = momentum_of(solver_frames.free_q[i], frames.moments, i, turn)
     return mass * m[0], mass * m[1], mass * m[2], spin[0], spin[1], spin[2]
 
 
@@ -161,10 +162,10 @@ def joint_times(e, elements, values, x, y):
 
 
 @steady
-def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2, x, y):
+def matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, solver_frames, inverse_h2, x, y):
     """Write y = A x of a component."""
     for j in range(components.node[c], components.node[c + 1]):
-        y[j] = inertia_times(j, nodes, frames, inverse_h2, x[j])
+        y[j] = inertia_times(j, nodes, frames, solver_frames, inverse_h2, x[j])
     joints = len(values)
     s, end, first_point = components.element[c], components.element[c + 1], joints + len(jacobian_rows)
     while s < end:
@@ -200,7 +201,7 @@ def load_points(s, end, elements, b):
 def load_forces(c, components, nodes, elements, jacobian_rows, frames, solver_frames, joints, inverse_h2, b):
     """Write the right hand side, b = sum J^T f - M (X - X_free) / h^2, of a component."""
     for j in range(components.node[c], components.node[c + 1]):
-        m = inertia_times(j, nodes, frames, inverse_h2, solver_frames.displacement[nodes.frame[j]])
+        m = inertia_times(j, nodes, frames, solver_frames, inverse_h2, solver_frames.displacement[nodes.frame[j]])
         b[j] = -m[0], -m[1], -m[2], -m[3], -m[4], -m[5]
     s, end = components.element[c], components.element[c + 1]
     while s < end:
@@ -244,7 +245,7 @@ def inner(c, components, a, b):
 
 
 @steady
-def converges(c, components, nodes, blocks, elements, jacobian_rows, values, frames, inverse_h2, enough):
+def converges(c, components, nodes, blocks, elements, jacobian_rows, values, frames, solver_frames, inverse_h2, enough):
     """Improve the displacements by conjugate gradients; whether the residual is small enough in the end."""
     x, r, z, d, y = nodes.vector, nodes.residual, nodes.correction, nodes.direction, nodes.image
     first, last = components.node[c], components.node[c + 1]
@@ -258,7 +259,7 @@ def converges(c, components, nodes, blocks, elements, jacobian_rows, values, fra
     most = max(int((components.cost[c] + ASSEMBLY * (last - first)) / cost), 1)
     for k in range(most):
         components.iterations[c] += 1
-        matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, inverse_h2, d, y)
+        matrix_times(c, components, nodes, elements, jacobian_rows, values, frames, solver_frames, inverse_h2, d, y)
         bend = inner(c, components, d, y)
         t = slope / bend if bend > 0.0 else 0.0
         for j in range(first, last):
@@ -293,7 +294,9 @@ def solve_again(
         enough = CLOSE * square_over_mass(c, components, nodes, frames, b)
         for j in range(components.node[c], components.node[c + 1]):
             nodes.vector[j] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        if converges(c, components, nodes, blocks, elements, jacobian_rows, values, frames, inverse_h2, enough):
+        if converges(
+            c, components, nodes, blocks, elements, jacobian_rows, values, frames, solver_frames, inverse_h2, enough
+        ):
             return
         components.failures[c] += 1
     components.factored[c], components.factoring[c], flags.factoring[0] = 0, 1, 1

@@ -128,7 +128,7 @@ def begin_balance(j, nodes: Nodes, components: Components, frames: Frames, solve
     if components.stands[nodes.component[j]] == TRIED:
         i = nodes.frame[j]
         moved = minus(solver_frames.displacement[i], -1.0, displacement_back(i, frames))
-        held = inertia_times(j, nodes, frames, 1.0 / (h * h), moved)
+        held = inertia_times(j, nodes, frames, solver_frames, 1.0 / (h * h), moved)
         nodes.image[j], nodes.residual[j], nodes.squares[j] = held, scale_row(held, -1.0), 0.0
 
 
