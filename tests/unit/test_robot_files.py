@@ -21,6 +21,10 @@ URDF_PAIR = (
     '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="{axis}"/></joint></robot>'
 )
 MJCF_BALL = '<mujoco><worldbody><body name="q"><joint/><geom size=".1" {}/></body></worldbody></mujoco>'
+MJCF_HINGE = (
+    '<mujoco><worldbody><body><joint name="j" {}/><geom size=".1"/></body></worldbody>'
+    '<actuator><motor name="m" joint="j" {}/></actuator></mujoco>'
+)
 
 
 def urdf(geometry: str = "", role: str = "collision") -> str:
@@ -421,6 +425,9 @@ def test_places_in_the_world_become_local(tmp_path: Path) -> None:
         (MJCF_BALL.format('pos="0 nan 1"'), "<geom> of body 'q': pos: expected numbers up to 1e+30, got 0 nan 1"),
         (MJCF_BALL.format('pos="0 1e308 0"'), "<geom> of body 'q': pos: expected numbers up to 1e+30, got 0 1e+308 0"),
         (MJCF_BALL.format('euler="0 0 inf"'), "<geom> of body 'q': euler: expected numbers up to 1e+30, got 0 0 inf"),
+        (MJCF_HINGE.format('range="nan 1"', ""), "<joint> 'j': range: expected numbers, got nan 1"),
+        (MJCF_HINGE.format("", 'ctrlrange="-1 nan"'), "<motor> 'm': ctrlrange: expected numbers, got -1 nan"),
+        (MJCF_HINGE.format("", 'forcerange="nan nan"'), "<motor> 'm': forcerange: expected numbers, got nan nan"),
     ],
 )
 def test_bad_numbers_are_refused_by_their_element(tmp_path: Path, text: str, told: str) -> None:

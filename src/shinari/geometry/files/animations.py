@@ -11,6 +11,7 @@ from shinari import check
 from shinari.errors import FileError, SceneError, require
 from shinari.geometry.files.gltf_meshes import read_gltf_animation
 from shinari.geometry.files.meshes import read_mesh
+from shinari.geometry.files.usd_crate import check_crate
 from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.geometry.triangulate import fan_out
 from shinari.partial_files import reason
@@ -104,8 +105,7 @@ def _read_usd(path: Path, wanted: str | None) -> tuple[np.ndarray, np.ndarray, n
     """Times (K,), vertices (K, V, 3) in the world [m] and triangles of the mesh that moves."""
     Tf = require("pxr.Tf", "usd")
     try:
-        with path.open("rb"):
-            pass
+        check_crate(path)
         return _moving_mesh(path, wanted)
     except FileError:
         raise

@@ -1,5 +1,6 @@
 """MJCF as text that MuJoCo parses: included files in their place, and nothing in it names a file."""
 
+import math
 import os
 import posixpath
 from pathlib import Path
@@ -23,6 +24,11 @@ FINITE = (
     "gear", "kp", "kv", "gainprm", "biasprm",
 )  # fmt: skip
 """Attributes of numbers that are finite, in MuJoCo and beyond."""
+NUMBERS = (
+    "range", "ctrlrange", "forcerange", "actrange", "lengthrange", "actuatorfrcrange", "springlength", "polycoef",
+    "coef", "divisor", "cranklength", "dynprm", "friction", "margin", "cutoff", "radius", "qpos",
+)  # fmt: skip
+"""Attributes of numbers that may be infinite."""
 MOST_INCLUDES, MOST_MODELS = 100, 20
 
 
@@ -75,22 +81,30 @@ def prepare_mjcf(root: Element, source: Source, models: tuple[Path, ...] = ()) -
 
 
 def _check_numbers(root: Element, source: Source) -> None:
-    """Refuse masses that no body has, and places and sizes that are not finite; text in their place is told elsewhere.
+    """Refuse masses that no body has, and what is no number or not finite; text in its place is told elsewhere.
 
     MuJoCo takes a NaN for one number, and fails far from the element that had it.
     """
     for element, parent in parents(root).items():
-        for key in ("mass", "density", *FINITE):
+        for key in ("mass", "density", *FINITE, *NUMBERS):
             try:
                 values = [float(value) for value in element.get(key, "0").split()]
             except ValueError:
                 continue
-            finite = all(abs(value) <= check.LARGEST for value in values)
-            if not finite or (key not in FINITE and min(values, default=0.0) < 0.0):
-                expected = f"numbers up to {check.LARGEST:g}" if key in FINITE else "at least 0"
+            if key in NUMBERS:
+                wrong, expected = any(math.isnan(value) for value in values), "numbers"
+            elif key in FINITE:
+                wrong, expected = not _are_small(values), f"numbers up to {check.LARGEST:g}"
+            else:
+                wrong, expected = not _are_small(values) or min(values, default=0.0) < 0.0, "at least 0"
+            if wrong:
                 where = f"{source.path}: {described(element, parent)}"
                 got = " ".join(f"{value:g}" for value in values)
                 raise FileError(f"{where}: {key}: expected {expected}, got {got}")
+
+
+def _are_small(values: list[float]) -> bool:
+    return all(abs(value) <= check.LARGEST for value in values)
 
 
 def _mend_old(root: Element, source: Source) -> None:
