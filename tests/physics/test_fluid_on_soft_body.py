@@ -44,6 +44,34 @@ def test_water_on_a_soft_block_is_told_where_it_shakes_it():
     assert fastest(calm, 24, 12) < 2.0
 
 
+def hammock(substeps: int, held: bool = True) -> sn.Simulation:
+    """Water above a sheet of the default material, which is held at its edges or not."""
+    scene, mesh = sn.Scene(), sn.grid(shape=(13, 13), size=(0.48, 0.48))
+    sheet = scene.add_cloth(mesh, material=sn.ClothMaterial(thickness=0.01), name="sheet")
+    if held:
+        sheet.pin(np.flatnonzero(np.abs(mesh[0][:, [0, 2]]).max(axis=1) > 0.23))
+    scene.add_fluid(sn.Box((0.16, 0.16, 0.16)), spacing=0.04, position=(0.004, 0.13, 0.003), name="water")
+    return sn.Simulation(scene, substeps=substeps, threads=1)
+
+
+def test_water_on_a_held_sheet_is_told_where_it_shakes_it():
+    """With the substeps that are told nothing is much faster than a fall from the top of the water explains."""
+    with pytest.warns(sn.FluidWarning, match="'water' shakes the cloth 'sheet' .* take 48 substeps, or a") as told:
+        shaken = hammock(20)
+    enough = int(re.findall(r"take (\d+) substeps", str(told[0].message))[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        calm = hammock(enough)
+        hammock(20, held=False)
+    for sim, low, high in (shaken, 8.0, np.inf), (calm, 0.0, 5.0):
+        excess = 0.0
+        for _ in range(36):
+            sim.step()
+            energy = 0.5 * (sim.state.velocities**2).sum(axis=1) + 9.81 * (sim.state.positions[:, 1] - 0.21)
+            excess = max(excess, float(np.sqrt(max(2.0 * energy.max(), 0.0))))
+        assert low < excess < high
+
+
 @pytest.mark.parametrize("apart", [True, False])
 def test_a_fluid_apart_from_a_soft_body_or_that_ignores_it_is_not_told(apart):
     scene = sn.Scene()

@@ -22,7 +22,7 @@ def held(density: float, compliance: float = 1e-5, height: float = 0.001, sheet:
     return scene, cloth, body
 
 
-@pytest.mark.parametrize(("density", "substeps"), [(8000.0, 5), (100e3, 10)])
+@pytest.mark.parametrize(("density", "substeps"), [(1000.0, 10), (8000.0, 5), (8000.0, 20), (100e3, 10)])
 def test_a_load_that_a_sheet_cannot_carry_is_told(density: float, substeps: int) -> None:
     """The message says how many substeps are enough, and with these there is none."""
     with pytest.warns(ContactWarning, match="above 'cloth'.*take") as told:
@@ -34,12 +34,24 @@ def test_a_load_that_a_sheet_cannot_carry_is_told(density: float, substeps: int)
         sn.Simulation(held(density, sheet=0.3)[0], substeps=enough)
 
 
+@pytest.mark.parametrize(("ratio", "substeps"), [(1000.0, 10), (10000.0, 20)])
+def test_a_load_that_a_sheet_carries_is_not_told(ratio: float, substeps: int) -> None:
+    """A box of so many times the mass of a particle; with five times as much it is."""
+    for factor, told in (1.0, False), (5.0, True):
+        scene, _, _ = held(1.0)
+        scene.add_rigid_body(sn.Box((0.12, 0.12, 0.12)), mass=factor * ratio * SIZE**2 / 256, position=(0, 0.3, 0))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always", ContactWarning)
+            sn.Simulation(scene, substeps=substeps)
+        assert bool(found) == told
+
+
 def test_a_load_beside_a_sheet_is_not_told() -> None:
     """Nor one that lies below it, or that ignores it."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", ContactWarning)
         for place in (2.0, 0.2, 0.0), (0.0, -0.5, 0.0):
-            scene, _, _ = held(1000.0)
+            scene, _, _ = held(500.0)
             scene.add_rigid_body(sn.Sphere(0.06), density=1e6, position=place)
             sn.Simulation(scene, substeps=5)
         scene, cloth, body = held(1e6)

@@ -167,7 +167,7 @@ def test_nothing_leaks_through_a_thin_sheet(speed, cells, thickness):
 def test_the_same_bits_on_one_thread_and_on_two():
     results = []
     for threads in (1, 2):
-        scene, _ = bag_scene(fill=(12, 8, 12), cells=10)
+        scene, _ = bag_scene(fill=(12, 8, 12), cells=10, density=20.0)
         simulation = sn.Simulation(scene, substeps=4, threads=threads)
         for _ in range(4):
             simulation.step()

@@ -259,3 +259,11 @@ class Model:
         inverse = np.zeros(len(self.slots))
         inverse[self.slots] = np.divide(1.0, self.masses, out=np.zeros(len(self.masses)), where=self.masses > 0.0)
         return inverse
+
+    @property
+    def held(self) -> np.ndarray:
+        """Particles in solver order that are pinned, or attached to a place or another object, (N,) bool."""
+        held = self.inverse_masses == 0.0
+        if "attachment" in self.blocks:
+            held[self.blocks["attachment"].indices.ravel()] = True
+        return held

@@ -76,11 +76,11 @@ class FluidModel(SystemModel):
 
     def bind(self, bound: BoundSystems) -> "list[System]":
         """The fluids of a simulation, and their emitters and sinks; loaded only for a scene that has them."""
-        from shinari.systems.fluid.soft_bodies import warn_of_soft_bodies
+        from shinari.systems.fluid.light_solids import warn_of_light_solids
         from shinari.systems.fluid.system import Fluid
 
         if bound.state.frame == 0:
-            warn_of_soft_bodies(bound)
+            warn_of_light_solids(bound)
         model, state = bound.model, bound.state
         systems: list[System] = [Fluid(self, model, state, bound.settings, bound.particles, bound.origins, bound.clock)]
         if self.emitting or self.sinks:
