@@ -196,6 +196,26 @@ def test_the_plastic_strain_is_limited():
     assert 1.05 < plastic[0, 0] < 1.1
 
 
+@pytest.mark.parametrize(("mode", "stiffness"), [("rigid", 0.5), ("linear", 0.9)])
+@pytest.mark.parametrize("size", [None, 0.12])
+def test_clay_that_its_weight_presses_flat_gains_no_energy(mode, stiffness, size):
+    """It falls, spreads and comes to rest; no particle is ever faster than a fall from the top of it to the ground."""
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    clay = sn.LumpMaterial(stiffness=stiffness, cluster_size=size, yield_strain=0.01, creep=100.0, mode=mode)
+    place = {"position": (0, 0.2, 0), "rotation": (0.95, 0.2, 0.2, np.sqrt(0.0175)), "velocity": (0.5, -3, 0)}
+    lump = scene.add_shape_matched(box(0.2, 0.2, 0.2), material=clay, spacing=0.05, **place)
+    sim = sn.Simulation(scene)
+    fall = np.sqrt(0.5**2 + 3.0**2 + 2.0 * 9.81 * sim.positions(lump)[:, 1].max())
+    speeds = []
+    for _ in range(150):
+        sim.step()
+        speeds.append(float(np.linalg.norm(sim.velocities(lump), axis=1).max()))
+    assert max(speeds) < 1.2 * fall
+    assert max(speeds[-10:]) < 0.15
+    assert np.ptp(sim.positions(lump), axis=0).max() < 0.8
+
+
 # --- state ------------------------------------------------------------------------------------------------------------
 
 

@@ -179,9 +179,10 @@ def match_plastic_cluster(
             if flow > ZERO:
                 shape = flowed(shape, rotation_rows(q), f, clusters.law[c], flow)
                 plastic.shape[c] = flat(shape)
-    stretched, turned = blend(clusters.law[c, 0], volume)
+    # S has the volume at rest. To scale F to that, too, would drive what its weight presses flat apart for ever.
+    kept = kept_part(clusters.law[c, 0], volume)
     clusters.rotation[c] = q
-    clusters.map[c] = flat(combination(stretched, f, turned, product(rotation_rows(q), shape)))
+    clusters.map[c] = flat(combination(kept, f, ONE - kept, product(rotation_rows(q), shape)))
 
 
 @steady
@@ -226,6 +227,12 @@ def size_of(a):
 
 
 @steady
+def trace(a):
+    """Trace of a matrix given by rows."""
+    return a[0][0] + a[1][1] + a[2][2]
+
+
+@steady
 def inverse_of(a, volume):
     """Inverse of a matrix given by rows, with its determinant."""
     c0, c1, c2 = cross(a[1], a[2]), cross(a[2], a[0]), cross(a[0], a[1])
@@ -238,10 +245,16 @@ def inverse_of(a, volume):
 
 
 @steady
-def blend(beta, volume):
-    """Factors of F and of R, so that the linear part keeps the volume; none of it when there is hardly any left."""
+def kept_part(beta, volume):
+    """Part of the deformation that the goal takes over; none of it when there is hardly any volume left."""
     part = min(max((volume - LOST) / (FADING - LOST), ZERO), ONE)
-    kept = beta * part * part * (THREE - TWO * part)
+    return beta * part * part * (THREE - TWO * part)
+
+
+@steady
+def blend(beta, volume):
+    """Factors of F and of R, so that the linear part keeps the volume."""
+    kept = kept_part(beta, volume)
     return kept / np.cbrt(max(volume, LOST)), ONE - kept
 
 
@@ -249,15 +262,23 @@ def blend(beta, volume):
 def flowed(shape, rotation, f, law, flow):
     """Plastic deformation after a time (Mueller et al. 2005, section 4.5): what is beyond the yield creeps into it.
 
-    The strain is that of the symmetric part S of R^T F shape^-1. Its excess flows at the creep rate, which is the same
-    for any number of substeps; the whole is limited, and keeps the volume.
+    The strain is that of the symmetric part of R^T F S^-1, S the shape so far. Its excess E flows at the creep rate,
+    which is the same for any number of substeps; the whole is limited, and keeps the volume. Of all changes D S with
+    tr D = 0 the flow goes to that which leaves the least |(D - E) S|, the distance to the goals:
+
+        D = E - (tr E / tr C) C,    C = (S S^T)^-1
+
+    With a multiple of the identity in place of C a lump that lies flat would be made flatter for ever, by the part of E
+    that it has anyhow, and wider by as much, which costs far more than the other gives.
     """
-    volume = dot(shape[0], cross(shape[1], shape[2]))
-    stretch = transposed_times(rotation, product(f, inverse_of(shape, volume)))
+    back = inverse_of(shape, dot(shape[0], cross(shape[1], shape[2])))
+    stretch = transposed_times(rotation, product(f, back))
     stretch = combination(ONE / TWO, stretch, ONE / TWO, transposed(stretch))
     excess = combination(ONE, stretch, -ONE, identity())
     share = min(flow * law[2], ONE)
-    grown = combination(ONE, shape, share if size_of(excess) > law[1] else ZERO, product(excess, shape))
+    keeping = transposed_times(back, back)
+    change = combination(ONE, excess, -trace(excess) / trace(keeping), keeping)
+    grown = combination(ONE, shape, share if size_of(excess) > law[1] else ZERO, product(change, shape))
     plastic = combination(ONE, grown, -ONE, identity())
     size = size_of(plastic)
     limited = combination(ONE, identity(), min(ONE, law[3] / size) if size > ZERO else ONE, plastic)
