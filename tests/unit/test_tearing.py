@@ -188,6 +188,24 @@ def test_plastic_flow_of_a_block_stops_at_the_limit():
     assert measure.min() > 0.09
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize(("yields", "creep"), [(0.01, np.inf), (0.3, np.inf), (0.01, 1000.0)])
+def test_a_soft_body_that_flows_at_once_lands(precision, yields, creep):
+    """Tetrahedra that are pressed flat as it hits the ground get no rest shape without a thickness."""
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    material = sn.SoftMaterial(youngs_modulus=2e4, yield_strain=yields, creep=creep)
+    place = {"position": (0, 0.1, 0), "rotation": (0.95, 0.2, 0.2, np.sqrt(0.0175)), "velocity": (0.5, -3, 0)}
+    body = scene.add_soft_body(sn.lattice((4, 4, 4), 0.05), material=material, **place)
+    sim = sn.Simulation(scene, substeps=20, precision=precision)
+    speeds = []
+    for _ in range(60):
+        sim.step()
+        speeds.append(float(np.linalg.norm(sim.velocities(body), axis=1).max()))
+    assert max(speeds) < 6.0
+    assert np.ptp(sim.positions(body), axis=0).max() < 1.0
+
+
 @pytest.mark.parametrize("failure", [{"tear_strain": 0.2}, {"yield_strain": 0.1}, {"yield_strain": 0.1, "creep": 20.0}])
 @pytest.mark.parametrize("thing", ["cloth", "soft"])
 def test_energy_only_falls_and_momentum_is_kept(thing, failure):

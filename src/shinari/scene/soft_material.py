@@ -30,7 +30,7 @@ class SoftMaterial:
             this; measured as sqrt(2/3) |deviator of the logarithmic strain|, which is the strain of a bar of an
             incompressible material that is pulled; infinity: never.
         creep: Rate of that [1/s]; infinity: at once.
-        plastic_limit: The same measure of the rest shape at which it stops.
+        plastic_limit: The same measure of the rest shape at which it stops, 2 at most: stretched to a ratio of 20 to 1.
         thickness: The surface keeps half of it in contact [m].
         friction: Coulomb coefficient of sliding in contact.
         static_friction: Coulomb coefficient of sticking; None: as `friction`.

@@ -11,7 +11,9 @@ the stretches without their volume, s*_i = s_i / (s_1 s_2 s_3)^(1/3), the strain
 
 which multiplies the plastic deformation by V diag(s*^g) V^T of determinant one (Irving, Teran and Fedkiw 2004,
 Invertible Finite Elements; Bargteil et al. 2007, A Finite Element Method for Animating Large Viscoplastic Flow). With
-g at its full size the strain is y afterwards. It stops where the same measure of B0^-1 B has reached the plastic limit.
+g at its full size the strain is y afterwards. It stops where the same measure of B0^-1 B has reached the plastic limit,
+or `MOST`: a tetrahedron that is pressed flat as it lands has a strain without bound, and nothing can be computed with a
+rest shape like that.
 """
 
 import math
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from shinari.systems.rows.system import BlockSolver
 
 TWO_THIRDS = 2.0 / 3.0
+# Largest plastic strain of a tetrahedron: stretched to the ratio exp(1.5 MOST) of 20 to 1.
+MOST = 2.0
 
 
 class Law(Record):
@@ -155,7 +159,7 @@ def flow_tetrahedron(
     if strain <= yields:
         return
     flowed_shape(k, shapes, law.part[0] * (strain - yields) / strain, v, logs, new)
-    if law.limit[0] < np.inf and plastic_strain(k, shapes, new, c, v, logs) > law.limit[0]:
+    if plastic_strain(k, shapes, new, c, v, logs) > law.limit[0]:
         return
     for i in range(9):
         shapes.rest[k, i] = new[i]
@@ -221,6 +225,7 @@ def _records(flow: PlasticRows, state: State, solver: "BlockSolver", h: float) -
     kind = RestLengths if start.shape[1] == 1 else RestShapes
     law = Law.zeros(1)
     law.part[0] = 1.0 if math.isinf(failure.creep) else -math.expm1(-failure.creep * h)
-    law.yield_strain[0], law.limit[0] = failure.yield_strain, failure.plastic_limit
+    law.yield_strain[0] = failure.yield_strain
+    law.limit[0] = failure.plastic_limit if kind is RestLengths else min(failure.plastic_limit, MOST)
     rest = state.system_arrays[flow.name]
     return kind(rest.dtype.type, row=flow.rows.astype(np.uint32), rest=rest, start=start), law
