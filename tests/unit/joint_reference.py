@@ -4,13 +4,16 @@ import numpy as np
 
 import shinari as sn
 from shinari.compute import Program
-from shinari.geometry.motion import quaternion_product, rotation_matrix
+from shinari.geometry.motion import rotation_matrix
+from shinari.maths.quaternion import multiply
 from shinari.systems.rigid.components import Components
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import as_frame
 from shinari.systems.rigid.joints.joints import Joints, start_joints
 from shinari.systems.rigid.joints.table import joints_of
+
+UNIT = np.eye(6)
 
 
 def cross_matrix(r):
@@ -26,6 +29,10 @@ def exponential(v):
     angle = np.linalg.norm(v)
     axis = v / angle if angle > 0 else v
     return np.array([np.cos(angle / 2), *(np.sin(angle / 2) * axis)])
+
+
+def product(a, b):
+    return np.array(multiply(a.tolist(), b.tolist()))
 
 
 def logarithm(q):
@@ -62,7 +69,10 @@ class World:
         self.torques = np.zeros((count + 1, 3))
 
     def evaluate(self):
+        """Elements, bars and their rows, as the frames are now."""
         self.evaluate_all.run()
+        self.jacobians = [self.jacobian(e) for e in range(len(self.scene.joints))]
+        self.bar_rows = [self.bar_row(g) for g in range(len(self.jacobian_rows.force))]
 
     def start_substep(self):
         """The next evaluation is the first of a substep."""
@@ -73,9 +83,8 @@ class World:
         el, rows = self.elements, np.zeros((6, 6 * len(self.frames.x)))
         for side, sign in ((0, 1.0), (1, -1.0)):
             i, r = int(el.frames[e, side]), el.arms[e, 3 * side : 3 * side + 3]
-            rows[:3, 6 * i : 6 * i + 3] += sign * np.eye(3)
-            rows[:3, 6 * i + 3 : 6 * i + 6] += -sign * cross_matrix(r)
-            rows[3:, 6 * i + 3 : 6 * i + 6] += sign * np.eye(3)
+            rows[:, 6 * i : 6 * i + 6] += sign * UNIT
+            rows[:3, 6 * i + 3 : 6 * i + 6] -= sign * cross_matrix(r)
         return rows
 
     def bar_row(self, g):
@@ -89,14 +98,12 @@ class World:
         """Stiffness of all elements and bars over all frames, and their force."""
         el, jacobian_rows, size = self.elements, self.jacobian_rows, 6 * len(self.frames.x)
         k, f = np.zeros((size, size)), np.zeros(size)
-        for e in range(len(self.scene.joints)):
-            j = self.jacobian(e)
+        for e, j in enumerate(self.jacobians):
             both = np.zeros((6, 6))
             both[:3, :3], both[3:, 3:] = full(el.stiffness[e, :6]), full(el.stiffness[e, 6:])
             k += j.T @ both @ j
             f += j.T @ el.force[e]
-        for g in range(len(jacobian_rows.force)):
-            row = self.bar_row(g)
+        for g, row in enumerate(self.bar_rows):
             k += jacobian_rows.stiffness[g] * np.outer(row, row)
             f += jacobian_rows.force[g] * row
         return k, f
@@ -108,7 +115,7 @@ class World:
     def move(self, i, motion):
         f = self.frames
         f.x[i] += motion[:3]
-        f.q[i] = quaternion_product(exponential(motion[3:]), f.q[i])
+        f.q[i] = product(exponential(motion[3:]), f.q[i])
         f.q[i] /= np.linalg.norm(f.q[i])
 
     def step(self, count=1):
@@ -121,7 +128,7 @@ class World:
         for i in self.free:
             f.v[i] += h * self.scene.gravity
             inertia = self.inertia(i, f.q[i])
-            gyroscopic = np.cross(f.w[i], inertia @ f.w[i])
+            gyroscopic = cross_matrix(f.w[i]) @ inertia @ f.w[i]
             f.w[i] += h * np.linalg.solve(inertia, self.torques[i] - gyroscopic)
         for i in range(len(self.scene.bodies)):
             self.move(i, h * np.concatenate([f.v[i], f.w[i]]))
@@ -133,22 +140,22 @@ class World:
             for i in self.free:
                 at = slice(6 * i, 6 * i + 6)
                 mass = np.zeros((6, 6))
-                mass[:3, :3], mass[3:, 3:] = np.eye(3) / f.inverse_mass[i], self.inertia(i, f.q[i])
+                mass[:3, :3], mass[3:, 3:] = UNIT[:3, :3] / f.inverse_mass[i], self.inertia(i, f.q[i])
                 k[at, at] += mass / h**2
                 force[at] -= mass @ moved[i] / h**2
             motion = np.zeros(len(force))
             motion[chosen] = np.linalg.solve(k[np.ix_(chosen, chosen)], force[chosen])
-            for e in range(len(self.scene.joints)):
-                self.elements.displacement[e] = self.jacobian(e) @ motion
-            for g in range(len(self.jacobian_rows.force)):
-                self.jacobian_rows.displacement[g] = self.bar_row(g) @ motion
+            for e, jacobian in enumerate(self.jacobians):
+                self.elements.displacement[e] = jacobian @ motion
+            for g, row in enumerate(self.bar_rows):
+                self.jacobian_rows.displacement[g] = row @ motion
             for i in self.free:
                 self.move(i, motion[6 * i : 6 * i + 6])
                 moved[i] += motion[6 * i : 6 * i + 6]
         self.settle_all.run()
         for i in self.free:
             f.v[i] = (f.x[i] - f.x0[i]) / h
-            f.w[i] = logarithm(quaternion_product(f.q[i], f.q0[i] * [1, -1, -1, -1])) / h
+            f.w[i] = logarithm(product(f.q[i], f.q0[i] * [1, -1, -1, -1])) / h
 
 
 def two_bodies(rng, at=(0.0, 0.0, 0.0), gravity=(0.0, 0.0, 0.0)):
