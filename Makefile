@@ -11,6 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo-installed
 TEST := $(VENV)/.test-installed
+OLDEST := out/oldest/.installed
 EXAMPLES := out/examples/.done
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
@@ -21,9 +22,9 @@ BLENDER := out/blender
 unexport PYTHONDONTWRITEBYTECODE
 
 # two processes run tests, and threads of OpenBLAS in each would keep each other waiting
-tests cuda bounds contract $(EXAMPLES): export OPENBLAS_NUM_THREADS = 1
+tests cuda bounds some-bounds contract $(EXAMPLES): export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: blender demo test check docs verify bench bounds fuzz clean tests wheel try-wheel contract cuda
+.PHONY: blender demo test check docs verify bench bounds some-bounds fuzz clean tests kernels wheel try-wheel contract cuda
 
 demo: $(DEMO)
 	$(BIN)/shinari demo
@@ -33,13 +34,16 @@ test: check tests
 # the documentation shows what the tests of the examples wrote
 tests: $(TEST)
 	$(RUN_EXAMPLES)
-	$(BIN)/python -m pytest -q -n 2 --bounds -m bounds tests/unit
 	touch $(EXAMPLES)
-	$(MAKE) -j 2 --output-sync cuda docs
+	$(MAKE) -j 2 --output-sync some-bounds cuda docs
 
 # scenes of all systems in the simulator of CUDA, which needs no GPU
 cuda: $(TEST)
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/cuda
+
+# tests with bounds checks that CI runs
+some-bounds: $(TEST)
+	$(BIN)/python -m pytest -q -n 2 --bounds -m bounds $$(grep -rl --include="*.py" "mark\.bounds" tests)
 
 # every test with bounds checks in all kernels; the first run compiles them into out/bounds
 bounds: $(TEST)
@@ -72,6 +76,10 @@ blender: $(TEST)
 verify: $(TEST)
 	$(BIN)/shinari verify
 
+# all scenes compiled one after the other: what they share is compiled fewer times than by the processes that run tests
+kernels: $(TEST)
+	$(BIN)/shinari warm
+
 # a wheel with the kernels of all scenes and constraints of the package, for the processors of the last ten years
 wheel: $(TEST)
 	rm -rf out/wheel src/shinari/compute/objects
@@ -90,10 +98,7 @@ try-wheel: wheel
 	cd out/try && bin/python -P $(CURDIR)/tests/try_wheel.py
 
 # the execution layer, and scenes of all systems, with the oldest Numba that is supported
-contract: $(BIN)/python
-	rm -rf out/oldest && $(BIN)/python -m venv out/oldest
-	out/oldest/bin/python -m pip install --quiet --disable-pip-version-check pytest . \
-	    "$$(sed -n 's/^ *"\(numba\)>=\([0-9.]*\)",$$/\1==\2.*/p' pyproject.toml)"
+contract: $(OLDEST)
 	out/oldest/bin/python -m pytest -q -p no:cacheprovider tests/compute tests/unit/test_split_launches.py
 
 fuzz: $(TEST)
@@ -105,6 +110,12 @@ bench: $(TEST)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+
+$(OLDEST): $(BIN)/python pyproject.toml
+	rm -rf out/oldest && $(BIN)/python -m venv out/oldest
+	out/oldest/bin/python -m pip install --quiet --disable-pip-version-check pytest -e . \
+	    "$$(sed -n 's/^ *"\(numba\)>=\([0-9.]*\)",$$/\1==\2.*/p' pyproject.toml)"
+	touch $@
 
 $(DEMO): $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all]'

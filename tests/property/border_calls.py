@@ -369,7 +369,7 @@ method(
 method(sn.Scene, "add_rope", EMPTY, points=POINTS, self_collision=True)
 method(sn.Scene, "add_rod", EMPTY, points=POINTS, rest_curvature=(0.0, 0.0, 1.0), point_masses=0.1)
 method(sn.Scene, "add_soft_body", EMPTY, mesh=CUBE, velocity=(0.0, 0.0, 1.0))
-method(sn.Scene, "add_soft_body", EMPTY, "filled", mesh=TETRAHEDRON, cell=0.3)
+method(sn.Scene, "add_soft_body", EMPTY, "filled", mesh=sn.Box((1, 1, 1)).surface(), cell=0.5)
 method(sn.Scene, "add_soft_body", EMPTY, "seen", mesh=CUBE, visual=(CUBE[0], np.array([[0, 1, 3]])))
 method(sn.Scene, "add_shape_matched", EMPTY, mesh_or_points=BLOCK, radius=0.1, clusters=[[0, 1, 2, 3], [4, 5, 6, 7]])
 method(sn.Scene, "add_shape_matched", EMPTY, "mesh", mesh_or_points=TETRAHEDRON, spacing=0.3)
