@@ -35,7 +35,7 @@ test: check tests
 tests: $(TEST)
 	$(RUN_EXAMPLES)
 	touch $(EXAMPLES)
-	$(MAKE) -j 2 --output-sync some-bounds cuda docs
+	$(MAKE) -j 2 --output-sync docs some-bounds cuda
 
 # scenes of all systems in the simulator of CUDA, which needs no GPU
 cuda: $(TEST)

@@ -166,8 +166,8 @@ def _check_closed(surface: Surface, filled: Stuffing, label: str) -> None:
     holes = describe_holes(surface)
     if filled.torn > OPEN:
         raise SceneError(
-            f"{label}: faces: the surface is open, {100 * filled.torn:.0f} % of what should close it is missing: {holes}; "
-            "close it first, or make a cloth of it"
+            f"{label}: faces: the surface is open, {100 * filled.torn:.0f} % of what should close it is missing: "
+            f"{holes}; close it first, or make a cloth of it"
         )
     if surface.bulk <= 1e-3 * surface.area**1.5 and holes != CLOSED:
         raise SceneError(f"{label}: faces: the surface has no inside: {holes}; close it first, or make a cloth of it")
