@@ -236,3 +236,92 @@ def test_a_site_knows_what_is_within_and_a_cutoff_bounds_numbers(tmp_path: Path)
     assert robot.sensors["p"].read() == pytest.approx((0, 0.5, 0))
     sim.run(0.3, progress=False)
     assert robot.sensors["1"].read()[0] == 0.0
+
+
+def test_sensors_of_an_arm_that_falls_read_what_mujoco_reads(tmp_path: Path) -> None:
+    """After a tenth of a second, turned upright; velocities to the first order of the step."""
+    text = """<mujoco><option timestep="1e-4"/><worldbody><body name="a" pos="0 0 1"><joint name="j" axis="0 1 0"/>
+      <geom type="box" size="0.2 0.05 0.02" pos="0.2 0 0"/><body name="b" pos="0.4 0 0"><joint name="k" axis="1 0 0"/>
+      <geom type="box" size="0.05 0.1 0.02" pos="0 0.1 0"/><site name="s" pos="0.1 0.2 0" euler="0 30 40"/></body>
+      </body></worldbody><sensor><jointpos name="q" joint="j"/><jointvel name="v" joint="k"/>
+      <framepos name="p" objtype="site" objname="s"/><framequat name="r" objtype="site" objname="s"/>
+      <gyro name="g" site="s"/>
+      <velocimeter name="w" site="s"/><framelinvel name="l" objtype="body" objname="b"/>
+      <frameangvel name="o" objtype="xbody" objname="a"/></sensor>
+      </mujoco>"""
+    scene, robot = load(tmp_path, text)
+    assert robot.skipped == []
+    sim = sn.Simulation(scene, dt=1 / 1000, substeps=10, threads=1)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    sim.step(100)
+    for _ in range(1000):
+        mujoco.mj_step(model, data)
+    mujoco.mj_forward(model, data)
+    for name, sensor in robot.sensors.items():
+        found, expected = sensor.read(), np.array(data.sensor(name).data)
+        if sensor.kind == "framequat":
+            found = UPRIGHT.T @ rotation_matrix(found)
+            expected = rotation_matrix(expected)
+        elif sensor.kind.startswith("frame"):
+            expected = UPRIGHT @ expected
+        assert np.allclose(found, expected, rtol=0, atol=2e-3), sensor.kind
+
+
+@pytest.mark.filterwarnings("ignore::shinari.RobotWarning")
+def test_sensors_of_forces_read_what_mujoco_reads(tmp_path: Path) -> None:
+    """An arm that a servo, a muscle and a tendon hold, and a ball on a pad, at rest."""
+    text = """<mujoco><option timestep="5e-4"/><worldbody><site name="w" pos="0 .1 1.3"/>
+      <geom type="box" size=".2 .2 .05" pos="2 0 0"/>
+      <body name="pad" pos="2 0 .1"><geom type="box" size=".1 .1 .05" mass="2"/><joint type="slide" axis="0 0 1"/>
+      <site name="skin" type="box" size=".2 .2 .02" pos="0 0 .05"/>
+      <site name="off" type="sphere" size=".03" pos=".09 .09 .05"/></body>
+      <body pos="2 0 .2"><freejoint/><geom size=".05" mass=".5"/></body>
+      <body name="a" pos="0 0 1"><joint name="j" axis="0 1 0" damping="2"/>
+      <geom type="box" size="0.2 0.05 0.02" pos="0.2 0 0" mass="1" contype="0" conaffinity="0"/>
+      <site name="h" pos=".2 0 .02"/>
+      <body name="b" pos="0.4 0 0"><geom type="box" size="0.05 0.1 0.02" pos="0 0.1 0" mass="2"/>
+      <site name="s" pos="0.1 0.2 0" euler="0 30 40"/></body>
+      <body name="c" pos=".4 0 0"><joint name="k" type="slide" axis="1 0 0" damping="9"/>
+      <geom size=".02" mass=".3" contype="0" conaffinity="0"/><site name="m" euler="10 20 30"/></body></body>
+      </worldbody>
+      <tendon><spatial name="t"><site site="w"/><site site="h"/></spatial></tendon>
+      <actuator><position name="p" joint="j" kp="80" gear="2"/><muscle name="u" joint="j" force="5" lengthrange="-2 2"/>
+      <motor name="d" tendon="t" gear="-1"/><position name="q" joint="k" kp="50"/></actuator>
+      <sensor><force name="f" site="s"/><torque name="o" site="s"/><force name="g" site="m"/><torque name="e" site="m"/>
+      <actuatorfrc name="ap" actuator="p"/><actuatorfrc name="au" actuator="u"/><actuatorfrc name="ad" actuator="d"/>
+      <actuatorpos name="lp" actuator="p"/><actuatorvel name="vp" actuator="p"/><actuatorpos name="ld" actuator="d"/>
+      <jointactuatorfrc name="jf" joint="j"/><tendonactuatorfrc name="tf" tendon="t"/>
+      <tendonpos name="tp" tendon="t"/><tendonvel name="tv" tendon="t"/><touch name="feel" site="skin"/>
+      <touch name="nothing" site="off"/><framexaxis name="x" objtype="site" objname="s"/>
+      <framezaxis name="z" objtype="site" objname="s"/><user name="no" dim="1"/></sensor></mujoco>"""
+    scene, robot = load(tmp_path, text)
+    told = [line for line in robot.skipped if "sensor" in line]
+    kinds = {"jf": "jointactuatorfrc", "no": "user"}
+    assert told == [f"sensor {name!r}: {kind} of this object is not read" for name, kind in kinds.items()]
+    sim = sn.Simulation(scene, substeps=10, threads=1, precision="float64")
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    commands = [0.1, 0.5, 3.0, 0.02]
+    robot.command(commands)
+    data.ctrl[:] = commands
+    sim.run(4.0, progress=False)
+    for _ in range(8000):
+        mujoco.mj_step(model, data)
+    mujoco.mj_forward(model, data)
+    for name, sensor in robot.sensors.items():
+        found, expected = sensor.read(), np.array(data.sensor(name).data)
+        if sensor.kind in ("framexaxis", "framezaxis"):
+            expected = UPRIGHT @ expected
+        assert found == pytest.approx(expected, rel=2e-3, abs=2e-3 * max(1.0, np.abs(expected).max())), name
+    assert robot.sensors["feel"].read()[0] == pytest.approx(0.5 * 9.81, rel=1e-3)
+    # without actuators of tendons the force at a joint is that of its own
+    for part in ('<motor name="d" tendon="t" gear="-1"/>', '<actuatorfrc name="ad" actuator="d"/>',
+                 '<actuatorpos name="ld" actuator="d"/>'):  # fmt: skip
+        text = text.replace(part, "")
+    scene, robot = load(tmp_path, text)
+    sim = sn.Simulation(scene, precision="float64")
+    robot.command([0.1, 0.5, 0.02])
+    sim.step(10)
+    forces = [2.0 * robot.sensors["ap"].read()[0], robot.sensors["au"].read()[0]]
+    assert robot.sensors["jf"].read()[0] == pytest.approx(sum(forces))
