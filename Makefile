@@ -78,7 +78,7 @@ verify: $(TEST)
 
 # all scenes compiled one after the other: what they share is compiled fewer times than by the processes that run tests
 kernels: $(TEST)
-	$(BIN)/shinari warm
+	$(BIN)/shinari warm --quiet
 
 # a wheel with the kernels of all scenes and constraints of the package, for the processors of the last ten years
 wheel: $(TEST)
