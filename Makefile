@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo-installed
 TEST := $(VENV)/.test-installed
 OLDEST := out/oldest/.installed
+KERNELS := out/.kernels
 EXAMPLES := out/examples/.done
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
@@ -24,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # two processes run tests, and threads of OpenBLAS in each would keep each other waiting
 tests cuda bounds some-bounds contract $(EXAMPLES): export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: blender demo test check docs verify bench bounds some-bounds fuzz clean tests kernels wheel try-wheel contract cuda
+.PHONY: blender demo test check docs verify bench bounds some-bounds fuzz clean tests wheel try-wheel contract cuda
 
 demo: $(DEMO)
 	$(BIN)/shinari demo
@@ -76,15 +77,16 @@ blender: $(TEST)
 verify: $(TEST)
 	$(BIN)/shinari verify
 
-# all scenes compiled one after the other: what they share is compiled fewer times than by the processes that run tests
-kernels: $(TEST)
-	$(BIN)/shinari warm --quiet
-
-# a wheel with the kernels of all scenes and constraints of the package, for the processors of the last ten years
-wheel: $(TEST)
-	rm -rf out/wheel src/shinari/compute/objects
-	$(BIN)/shinari warm --copy-to out/objects.new
+# the kernels of all scenes and constraints of the package
+$(KERNELS): $(TEST) $(shell find src/shinari -name "*.py")
+	rm -rf out/objects.new
+	$(BIN)/shinari warm --quiet --copy-to out/objects.new
 	rm -rf out/objects && mv out/objects.new out/objects
+	touch $@
+
+# a wheel with those kernels, for the processors of the last ten years
+wheel: $(TEST) $(KERNELS)
+	rm -rf out/wheel src/shinari/compute/objects
 	cp -r out/objects src/shinari/compute/objects
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir out/wheel .
 	rm -rf src/shinari/compute/objects
