@@ -11,7 +11,7 @@ from shinari.collision.law import APART, friction_share, tangential
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import rotate
+from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, scale, sub
 from shinari.systems.rigid.components import Components, Nodes
 from shinari.systems.rigid.contact.pairs import Points
@@ -75,6 +75,18 @@ def slip_velocity(e, elements, frames):
     return sub(velocity_at(frames.v, frames.w, a, ra), velocity_at(frames.v, frames.w, b, rb)), ra, rb
 
 
+@steady
+def meet_at_end(e, elements, frames):
+    """Turn both arms of a point with their frames, and let them end in the middle between their ends."""
+    a, b = elements.frames[e]
+    ra, rb = halves(elements.arms[e])
+    at_a = rotate(frames.q[a], rotate_back(frames.q0[a], ra))
+    at_b = rotate(frames.q[b], rotate_back(frames.q0[b], rb))
+    half = scale(sub(add(frames.x[a], at_a), add(frames.x[b], at_b)), 0.5)
+    ra, rb = sub(at_a, half), add(at_b, half)
+    elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
+
+
 @kernel(fastmath=STEADY)
 def write_bounce(
     p, points: Points, work: PointWork, elements: Elements, components: Components, frames: Frames,
@@ -90,10 +102,7 @@ def write_bounce(
         return
     component = elements.component[e]
     if component >= 0 and components.bounces[component] == BOUNCED:
-        a, b = points.frames[p]
-        ra = sub(rotate(frames.q[a], points.core[p]), scale(n, points.radius[p, 0]))
-        rb = add(ra, sub(frames.x[a], frames.x[b]))
-        elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
+        meet_at_end(e, elements, frames)
     relative_velocity, _, _ = slip_velocity(e, elements, frames)
     speed, goal = dot(n, relative_velocity), work.rebound[p]
     if work.approach[p] < 0.0 or speed < 0.0:

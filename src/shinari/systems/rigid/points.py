@@ -199,8 +199,8 @@ def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms,
     n, radius, gap = points.normal[p], points.radius[p], points.gap[p]
     m0, m1, m2 = bodies.turn
     core = points.core[p]
-    ra = sub((dot(m0, core), dot(m1, core), dot(m2, core)), scale(n, radius[0]))
-    # both at the point of a: friction between points with a gap would turn the whole
+    # both at the middle of the gap: friction between points that are apart would turn the whole
+    ra = sub((dot(m0, core), dot(m1, core), dot(m2, core)), scale(n, radius[0] + 0.5 * gap))
     rb = add(ra, bodies.apart)
     elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
     if rebuilt:
@@ -265,7 +265,8 @@ def measure(p, one, other, points, work, elements, sides, first_point):
     """Measure gap and slip of a point: both follow from the motions of the surfaces."""
     n, radius = points.normal[p], points.radius[p]
     ra, rb = halves(elements.arms[first_point + p])
-    rb = sub(rb, scale(n, points.gap[p]))
+    half = scale(n, 0.5 * points.gap[p])
+    ra, rb = add(ra, half), sub(rb, half)
     moved_a = add(one.displacement, moved_surface(sides, one, ra, n, radius[0]))
     moved_b = add(other.displacement, moved_surface(sides, other, rb, scale(n, -1.0), radius[1]))
     slip = sub(moved_a, moved_b)
