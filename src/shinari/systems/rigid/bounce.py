@@ -18,7 +18,7 @@ from shinari.systems.rigid.contact.pairs import Points
 from shinari.systems.rigid.elements import Elements, JacobianRows, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import symmetric_times, velocity_at
-from shinari.systems.rigid.points import clear_point, halves, pair_inverse_mass, write_point
+from shinari.systems.rigid.points import clear_point, halves, pair_inverse_mass, share_of_gap, write_point
 from shinari.systems.rigid.progress import Counts, Flags
 from shinari.systems.rigid.report import Log
 
@@ -77,13 +77,13 @@ def slip_velocity(e, elements, frames):
 
 @steady
 def meet_at_end(e, elements, frames):
-    """Turn both arms of a point with their frames, and let them end in the middle between their ends."""
+    """Turn both arms of a point with their frames, and let them end at one point, see `share_of_gap`."""
     a, b = elements.frames[e]
     ra, rb = halves(elements.arms[e])
     at_a = rotate(frames.q[a], rotate_back(frames.q0[a], ra))
     at_b = rotate(frames.q[b], rotate_back(frames.q0[b], rb))
-    half = scale(sub(add(frames.x[a], at_a), add(frames.x[b], at_b)), 0.5)
-    ra, rb = sub(at_a, half), add(at_b, half)
+    between, share = sub(add(frames.x[a], at_a), add(frames.x[b], at_b)), share_of_gap(a, b, frames.inverse_mass)
+    ra, rb = sub(at_a, scale(between, share)), add(at_b, scale(between, 1.0 - share))
     elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
 
 

@@ -120,6 +120,7 @@ class Bodies(NamedTuple):
         turn: Rotation matrix of a, by rows.
         apart: Origin of a less that of b [m].
         fall: See `grip_stiffness`; infinite where one of them is fast: its force is that of an impact.
+        share: See `share_of_gap`.
     """
 
     a: int
@@ -127,6 +128,7 @@ class Bodies(NamedTuple):
     turn: tuple
     apart: tuple
     fall: float
+    share: float
 
 
 @kernel(fastmath=STEADY)
@@ -157,7 +159,9 @@ def start_points(
             set_limit(p, fall, points, work)
         return
     pairs.begun[k] = rebuilt and detection.renew[0] != 0 and detection.detections[0] == 1
-    bodies = Bodies(a, b, rotation_rows(frames.q[a]), sub(frames.x[a], frames.x[b]), fall)
+    bodies = Bodies(
+        a, b, rotation_rows(frames.q[a]), sub(frames.x[a], frames.x[b]), fall, share_of_gap(a, b, frames.inverse_mass)
+    )
     law = points.law[first]
     for p in range(first, first + pairs.rows[k]):
         if rebuilt:
@@ -192,6 +196,16 @@ def most_leaving(p, points, work, terms):
 
 
 @steady
+def share_of_gap(a, b, inverse_mass):
+    """Part of the gap from the surface of a to where forces act, 1 at that of b.
+
+    There two bodies would meet if each gave way as it is light: a light one is pushed at its own surface.
+    """
+    total = inverse_mass[a] + inverse_mass[b]
+    return inverse_mass[b] / total if total > 0.0 else 0.0
+
+
+@steady
 def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms, rebuilt):
     """Begin a substep at its start pose for a point."""
     h = terms.h[0]
@@ -199,8 +213,8 @@ def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms,
     n, radius, gap = points.normal[p], points.radius[p], points.gap[p]
     m0, m1, m2 = bodies.turn
     core = points.core[p]
-    # both at the middle of the gap: friction between points that are apart would turn the whole
-    ra = sub((dot(m0, core), dot(m1, core), dot(m2, core)), scale(n, radius[0] + 0.5 * gap))
+    # both at one point of the world: friction between points that are apart would turn the whole
+    ra = sub((dot(m0, core), dot(m1, core), dot(m2, core)), scale(n, radius[0] + bodies.share * gap))
     rb = add(ra, bodies.apart)
     elements.arms[e] = ra[0], ra[1], ra[2], rb[0], rb[1], rb[2]
     if rebuilt:
@@ -245,8 +259,9 @@ def measure_failed_points(
     first = pairs.start[k]
     if has_failed(elements.component[first_point + first], components):
         one, other = motions_of(first, points, frames, sides)
+        share = share_of_gap(points.frames[first, 0], points.frames[first, 1], frames.inverse_mass)
         for p in range(first, first + pairs.rows[k]):
-            measure(p, one, other, points, work, elements, sides, first_point)
+            measure(p, share, one, other, points, work, elements, sides, first_point)
 
 
 @steady
@@ -261,12 +276,11 @@ def motions_of(first, points, frames, sides):
 
 
 @steady
-def measure(p, one, other, points, work, elements, sides, first_point):
+def measure(p, share, one, other, points, work, elements, sides, first_point):
     """Measure gap and slip of a point: both follow from the motions of the surfaces."""
     n, radius = points.normal[p], points.radius[p]
     ra, rb = halves(elements.arms[first_point + p])
-    half = scale(n, 0.5 * points.gap[p])
-    ra, rb = add(ra, half), sub(rb, half)
+    ra, rb = add(ra, scale(n, share * points.gap[p])), sub(rb, scale(n, (1.0 - share) * points.gap[p]))
     moved_a = add(one.displacement, moved_surface(sides, one, ra, n, radius[0]))
     moved_b = add(other.displacement, moved_surface(sides, other, rb, scale(n, -1.0), radius[1]))
     slip = sub(moved_a, moved_b)
@@ -303,9 +317,9 @@ def begin_points(
     swept = component >= 0 and components.direct[component] == 0
     pairs.direct[k] = component >= 0 and not swept
     one, other = motions_of(first, points, frames, sides)
-    law = points.law[first]
+    law, share = points.law[first], share_of_gap(a, b, frames.inverse_mass)
     for p in range(first, first + pairs.rows[k]):
-        measure(p, one, other, points, work, elements, sides, first_point)
+        measure(p, share, one, other, points, work, elements, sides, first_point)
         if frozen:
             work.force[p] = points.force[p]
             clear_point(first_point + p, elements)
