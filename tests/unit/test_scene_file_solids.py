@@ -220,7 +220,7 @@ BOX = "lattice = { cells = [1, 1, 1], size = 1 }"
         (f"[[soft_body]]\n{BOX}\nposition = [0, 1]", r"soft_body\[0\].position"),
         (f"[[soft_body]]\n{BOX}\npin = [8]", r"pin: index 8 is out of range 0 .. 7 - at \$.soft_body\[0\]"),
         (f"[[soft_body]]\n{BOX}\nself_collision = 'particles'", r"\$.soft_body\[0\].self_collision"),
-        ("[[soft_body]]\nmesh = 'sheet.obj'", r"soft body 'soft': the surface .* - at \$.soft_body\[0\]"),
+        ("[[soft_body]]\nmesh = 'sheet.obj'", r"soft body 'soft': faces: the surface .* - at \$.soft_body\[0\]"),
         ("[[rod]]\nfrom = [0,0,0]\nto = [1,0,0]", "rod: points: give either points, or from, to and count"),
         ("[[rod]]\npoints = [[0,0,0],[1,0,0],[1,0,0]]", r"points: 1 and 2 are the same point - at \$.rod\[0\]"),
         ("[[rod]]\npoints = [[0,0,0],[1,0,0]]\nmaterial = { radius = 0 }", r"> 0.0 - at \$.rod\[0\].material.radius"),
