@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -33,13 +34,20 @@ def fastest(sim: sn.Simulation, steps: int, last: int) -> float:
     return max(speeds[-last:])
 
 
-def test_water_on_a_soft_block_is_told_where_it_shakes_it():
-    with pytest.warns(sn.FluidWarning, match="'water' shakes the soft body 'block' .* take 7 substeps") as told:
-        shaken = tank(2)
+def shaken_and_calm(
+    build: Callable[[int], sn.Simulation], substeps: int, message: str
+) -> tuple[sn.Simulation, sn.Simulation]:
+    """A simulation that is told with a message, and the one with the substeps of the message, which is not."""
+    with pytest.warns(sn.FluidWarning, match=message) as told:
+        shaken = build(substeps)
     enough = int(re.findall(r"take (\d+) substeps", str(told[0].message))[0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        calm = tank(enough)
+        return shaken, build(enough)
+
+
+def test_water_on_a_soft_block_is_told_where_it_shakes_it():
+    shaken, calm = shaken_and_calm(tank, 2, "'water' shakes the soft body 'block' .* take 7 substeps")
     assert fastest(shaken, 24, 12) > 4.0
     assert fastest(calm, 24, 12) < 2.0
 
@@ -56,12 +64,9 @@ def hammock(substeps: int, held: bool = True) -> sn.Simulation:
 
 def test_water_on_a_held_sheet_is_told_where_it_shakes_it():
     """With the substeps that are told nothing is much faster than a fall from the top of the water explains."""
-    with pytest.warns(sn.FluidWarning, match="'water' shakes the cloth 'sheet' .* take 48 substeps, or a") as told:
-        shaken = hammock(20)
-    enough = int(re.findall(r"take (\d+) substeps", str(told[0].message))[0])
+    shaken, calm = shaken_and_calm(hammock, 20, "'water' shakes the cloth 'sheet' .* take 48 substeps, or a")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        calm = hammock(enough)
         hammock(20, held=False)
     for sim, low, high in (shaken, 8.0, np.inf), (calm, 0.0, 5.0):
         excess = 0.0

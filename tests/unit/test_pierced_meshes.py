@@ -1,4 +1,4 @@
-"""Points of what has gone through a thin part of a mesh: as deep as its tip lies below the face that it has entered."""
+"""Contact points beyond a thin part of a mesh: as deep as its tip lies below the face that it has entered."""
 
 import numpy as np
 import pytest

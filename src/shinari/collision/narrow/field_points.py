@@ -6,7 +6,7 @@ the other shape, and the normal is the mean of both gradients, at right angles t
 of round shapes, are evaluated in the field of the mesh, whose nearest triangle is exact.
 
 A point counts only if the direction into the other shape lies in the normal cone of the vertex or edge.
-What has gone through a thin part of the other shape: `piercing.py`.
+Vertices and edges beyond a thin part of the other shape: `piercing.py`.
 """
 
 import numpy as np
@@ -209,7 +209,6 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
     """Offer the corners and round places of x, which is no mesh, against mesh y; returns how many the pool holds."""
     rel = relative(poses.pose[x], poses.pose[y])
     radius, extent = shapes.radius[x], shapes.extent[x]
-    thickness = features.thickness[np.int64(shapes.size[y, 0])]
     # the field is evaluated at the centre of a ball, and beside it
     reach = limit + (1.0 + 2.0 * ASIDE) * radius
     sheet = shapes.kind[y] == MESH_SHEET
@@ -240,8 +239,7 @@ def corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields
             else:
                 if look == 0:
                     normal, plane = g, d
-                    found = q, d, g, thickness
-                    entered, n = entered_point(x, y, k, middle, found, poses, shapes, fields, pool, n, swapped)
+                    entered, n = entered_point(x, y, k, middle, (q, d, g), poses, shapes, fields, pool, n, swapped)
                     if entered:
                         break
                 # ... if the foot on that plane lies on the face

@@ -25,7 +25,7 @@ POOL = 256
 NUMBERS = 97
 """Numbers of a feature: three for each place between samples on an edge, and one."""
 RIM_POINT, ENTERED = 6, 96
-"""Numbers of the lowest place of a rim, and of what has gone through a face."""
+"""Numbers of the lowest place of a rim, and of a point beyond a face."""
 
 
 @shared(fastmath=STEADY)

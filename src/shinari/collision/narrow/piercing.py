@@ -1,4 +1,4 @@
-"""Points of what has gone through a thin part of the other shape, where the nearest face tells nothing.
+"""Contact points beyond a thin part of the other shape, where the nearest face tells nothing.
 
 A corner of a convex shape: the shape holds the segment from its middle to the corner. Where that enters the mesh, the
 corner is as deep as it lies below the face.
@@ -30,15 +30,14 @@ SAME = 0.98
 def entered_point(x, y, k, middle, found, poses, shapes, fields, pool, n, swapped):
     """Offer a corner that has gone through a face of a mesh as deep as it lies below that face.
 
-    What is through a solid may be so from its side, past an edge: the point counts where others tell too little.
+    A corner beyond a solid may have come from its side, past an edge: it counts where others tell too little.
 
     Args:
         x: The shape with the corner.
         y: The mesh.
         k: The corner.
         middle: A point inside x, in the axes of y.
-        found: The corner, in the axes of y, its distance from the mesh, the normal there and half the thickness of a
-            sheet.
+        found: The corner, in the axes of y, its distance from the mesh, and the normal there.
         poses: Poses of the collision shapes.
         shapes: The shapes.
         fields: Fields of the meshes.
@@ -49,17 +48,18 @@ def entered_point(x, y, k, middle, found, poses, shapes, fields, pool, n, swappe
     Returns:
         Whether the corner has gone through, and how many points the pool holds.
     """
-    q, d, g, thickness = found
+    q, d, g = found
     along = sub(q, middle)
     # the nearest face is the one that it has entered, or too far away to be between
     if dot(g, along) < 0.0 or d * d >= dot(along, along):
         return False, n
     # a corner may lie on the middle of a sheet
-    t, normal = mesh_entry(middle, add(q, scale(along, ROUNDING)), np.int64(shapes.size[y, 0]), fields)
+    m = np.int64(shapes.size[y, 0])
+    t, normal = mesh_entry(middle, add(q, scale(along, ROUNDING)), m, fields)
     if t < 0.0:
         return False, n
     radius = shapes.radius[x]
-    gap = dot(normal, scale(along, 1.0 - t - ROUNDING * t)) - radius - thickness
+    gap = dot(normal, scale(along, 1.0 - t - ROUNDING * t)) - radius - max(fields.frames[m, 5], 0.0)
     feature = NUMBERS * k + ENTERED
     feature = feature if shapes.kind[y] == MESH_SHEET else -1 - feature
     return True, offer(pool, n, 0.0, q, normal, gap, radius, 0.0, feature, swapped, poses, y)
@@ -112,7 +112,7 @@ def drop_outside(pool, n, least, a, b, poses, features, shapes, fields):
     """Drop the points outside of their cones; returns how many are left.
 
     Where the others tell less than half of the overlap, and it is deeper than `least` [m], those stay that have gone
-    through the face from which there is the shortest way back; if none has, the deepest one.
+    through the face below which they are the least deep; if none has, the deepest one.
     """
     lowest = 0.0
     for i in range(n):
@@ -121,7 +121,7 @@ def drop_outside(pool, n, least, a, b, poses, features, shapes, fields):
     for i in range(n):
         if pool[i, FEATURE] < 0.0 and pool[i, GAP] < limit and not has_entered(pool[i, FEATURE]):
             enter_edge(pool, i, a, b, poses, features, shapes, fields)
-    chosen = shortest_way_back(pool, n)
+    chosen = shallowest_entry(pool, n)
     entered = chosen >= 0
     if not entered:
         for i in range(n):
@@ -156,7 +156,7 @@ def same_normal(pool, i, k):
 
 
 @steady
-def shortest_way_back(pool, n):
+def shallowest_entry(pool, n):
     """A point that has gone through the face below which the deepest is the least deep of all faces; -1: none has."""
     chosen, least = -1, -np.inf
     for i in range(n):
