@@ -7,6 +7,7 @@ import shinari as sn
 from shinari.systems.fluid.sheets import Sheets
 from shinari.systems.fluid.system import Fluid
 from shinari.systems.fluid.wall_table import missing
+from shinari.systems.surface_contact.system import SurfaceContacts
 
 # the water of a bag begins as a block that its cloth overlaps a little
 pytestmark = pytest.mark.filterwarnings("ignore:'bag' and 'water' overlap:shinari.errors.ContactWarning")
@@ -25,14 +26,14 @@ def fluid_of(simulation):
     return simulation._bound.get(Fluid)
 
 
-def sheet_scene(sides, *, thickness=0.004, cells=10, gravity=0.0):
-    """A level sheet, held everywhere, with a lattice of water half a spacing above or below it, or both."""
+def sheet_scene(sides, *, thickness=0.004, cells=10, gravity=0.0, height=0.0):
+    """A level sheet, held everywhere, with a lattice of water half a spacing and a height above it, below, or both."""
     scene = sn.Scene(gravity=(0.0, -gravity, 0.0))
     vertices, faces = sn.grid(size=(0.4, 0.4), shape=(cells + 1, cells + 1))
     sheet = scene.add_cloth((vertices, faces), material=sn.ClothMaterial(thickness=thickness), name="sheet")
     sheet.pin(np.arange(len(vertices)))
     for side in sides:
-        up = 0.5 * thickness + 2.0 * SPACING
+        up = 0.5 * thickness + 2.0 * SPACING + height
         scene.add_fluid(block((10, 4, 10), (0.0, side * up, 0.0)), spacing=SPACING, name=f"water_{side:+d}")
     return scene
 
@@ -174,3 +175,43 @@ def test_the_same_bits_on_one_thread_and_on_two():
         results.append(simulation.state.positions.copy())
         assert any(isinstance(one, Sheets) for one in fluid_of(simulation).boundaries)
     assert np.array_equal(*results)
+
+
+def falling(cloth: bool, *, precision: str, self_collision: str | bool = False):
+    """A block of water that falls on a plane, with or without a sheet that hangs beside it."""
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    scene.add_fluid(block((6, 6, 6), (0.0, 0.3, 0.0)), spacing=SPACING, name="water")
+    if cloth:
+        sheet = scene.add_cloth(sn.grid(shape=(9, 9)), self_collision=self_collision, position=(3.0, 1.0, 0.0))
+        sheet.pin([0, 8])
+    return sn.Simulation(scene, dt=1 / 120, substeps=4, precision=precision)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("self_collision", [False, "triangles"])
+def test_a_fluid_far_from_a_sheet_moves_as_it_does_alone(precision, self_collision):
+    alone, both = falling(False, precision=precision), falling(True, precision=precision, self_collision=self_collision)
+    for _ in range(30):
+        alone.step()
+        both.step()
+        assert (both.positions(both.scene["water"]) == alone.positions(alone.scene["water"])).all()
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_sheet_counts_as_soon_as_a_fluid_may_be_near(precision, monkeypatch):
+    """The same bits as where triangles are looked for in every substep, before the water comes and after."""
+
+    def fall():
+        return sn.Simulation(sheet_scene([1], gravity=9.81, height=0.4), precision=precision, substeps=8)
+
+    lazy = fall()
+    monkeypatch.setattr(SurfaceContacts, "watch", lambda self, reach: setattr(self._loose, "reach", np.inf))
+    always, near = fall(), []
+    for _ in range(30):
+        lazy.step()
+        always.step()
+        assert (lazy.state.positions == always.state.positions).all()
+        near.append(lazy._bound.get(SurfaceContacts)._detection.detection.loose[0])
+    assert not near[0]
+    assert near[-1]

@@ -13,11 +13,19 @@ def pull(x, v, m, t):
     return 0.0, -1e5 * m, 0.0
 
 
-def shower(height: float, velocity: float = 0.0, precision: str = "float32", pulled: bool = False, substeps: int = 10):
+def shower(
+    height: float,
+    velocity: float = 0.0,
+    precision: str = "float32",
+    pulled: bool = False,
+    substeps: int = 10,
+    self_collision: str | bool = False,
+):
     """Balls above a sheet that is held everywhere; they pass through each other."""
     scene = sn.Scene()
     vertices, faces = sn.grid(size=(0.8, 0.8), shape=(9, 9))
-    sheet = scene.add_cloth((vertices, faces), material=sn.ClothMaterial(thickness=0.004), name="sheet")
+    material = sn.ClothMaterial(thickness=0.004)
+    sheet = scene.add_cloth((vertices, faces), material=material, self_collision=self_collision, name="sheet")
     sheet.pin(np.arange(len(vertices)))
     side = 0.05 * (np.arange(6) - 2.5)
     x = np.stack(np.meshgrid(side, [height], side, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -34,11 +42,13 @@ def takes_part(contacts: SurfaceContacts) -> bool:
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_balls_are_left_out_until_they_come_near(precision):
-    simulation, balls, contacts = shower(1.0, precision=precision)
+@pytest.mark.parametrize(("self_collision", "members"), [(False, 0), ("triangles", 81)])
+def test_balls_are_left_out_until_they_come_near(precision, self_collision, members):
+    """So is a sheet that can meet nothing else."""
+    simulation, balls, contacts = shower(1.0, precision=precision, self_collision=self_collision)
     simulation.step()
     assert not takes_part(contacts)
-    assert contacts._detection.detection.members[0] == 81
+    assert contacts._detection.detection.members[0] == members
     while simulation.positions(balls)[:, 1].min() > 0.05:
         simulation.step()
     assert takes_part(contacts)

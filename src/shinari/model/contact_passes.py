@@ -22,6 +22,7 @@ class ContactPasses(Record):
 
     number = Field(np.int64, doc="passes so far")
     done = Field(np.int64)
+    more = Field(np.int64, doc="whether there are passes after the first one")
     overlap = Field(real, doc="largest overlap of this pass, as a part of the distance to keep")
 
 
@@ -35,14 +36,22 @@ def begin_passes(_, passes: ContactPasses, clock: Clock):
 
 
 @kernel
-def conclude_pass(_, passes: ContactPasses, clock: Clock, least: int, most: int, tolerated: real, local: int):
+def conclude_first(_, passes: ContactPasses, clock: Clock):
+    """The first pass is over, and a single system does not need another."""
+    passes.more[0] = clock.solvers[0] > 1
+
+
+@kernel
+def conclude_pass(
+    _, passes: ContactPasses, clock: Clock, alone: int, several: int, most: int, tolerated: real, local: int
+):  # fmt: skip
     """A pass is over: it was the last one where enough have been taken and nothing overlaps by more than a part.
 
-    `local`: whether further passes than `least` are local.
+    Enough are `alone` of a single system with contacts, `several` of more. `local`: whether further ones are local.
     """
     passes.number[0] += 1
     clock.contact_pass[0] += 1
-    enough = passes.number[0] >= least
+    enough = passes.number[0] >= (several if clock.solvers[0] > 1 else alone)
     passes.done[0] = enough and not passes.overlap[0] > tolerated
     passes.overlap[0] = ZERO
     clock.local[0] = local != 0 and enough and passes.done[0] == 0 and passes.number[0] < most

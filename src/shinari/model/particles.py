@@ -47,6 +47,7 @@ class Clock(Record):
     contact_pass = Field(np.int64, doc="number of the pass over the contacts, counted on from substep to substep")
     first = Field(np.int64, doc="whether this pass is the first one of a substep")
     local = Field(np.int64, doc="whether this pass takes only contacts of what the last one moved noticeably")
+    solvers = Field(np.int64, doc="systems that have contacts to solve in the substep")
     written = Field(np.int64, doc="whether the user has moved free particles; who looks at it clears it")
 
 

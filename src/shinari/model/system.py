@@ -31,6 +31,7 @@ class System:
         solves_contacts: Whether it solves contacts, in passes over those of all systems.
         repeated: Whether it solves something else anew in each pass.
         in_one_pass: Whether one pass leaves nothing to its next one, when no other system moves particles in between.
+        steps_aside: Whether it takes itself out of `Clock.solvers` in a substep in which it has no contacts.
         tells_moved: Whether it notes the particles that its contacts move noticeably, and takes in a local pass only
             the contacts of these; see `shinari.model.contact_passes`.
         advice: How its time can be reduced, for `sim.profile()`.
@@ -42,6 +43,7 @@ class System:
     repeated = False
     tells_moved = False
     in_one_pass = False
+    steps_aside = False
     advice = ""
     on_device = False
 

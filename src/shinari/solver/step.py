@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shinari.compute import Program
-from shinari.model.contact_passes import ContactPasses, begin_passes, conclude_pass
+from shinari.model.contact_passes import ContactPasses, begin_passes, conclude_first, conclude_pass
 from shinari.model.particles import Clock
 from shinari.model.settings import Settings
 from shinari.model.state import State
@@ -66,9 +66,10 @@ def end_step(state: State, bound: BoundSystems) -> None:
 
 def record_step(p: Program, systems: Sequence[System], clock: Clock, settings: Settings) -> None:
     """Record a step of all systems."""
-    passes = ContactPasses.zeros(1, clock.precision)
+    passes, solvers = ContactPasses.zeros(1, clock.precision), sum(system.solves_contacts for system in systems)
     record(p, systems, "begin")
     with p.loop(settings.substeps, index=(clock.substep, 0)):
+        p.copy(solvers, (clock.solvers, 0))
         record(p, systems, "forces")
         record(p, systems, "detect")
         record(p, systems, "predict")
@@ -91,16 +92,26 @@ def record_iteration(p: Program, systems: Sequence[System], clock: Clock, passes
     repeated = [system for system in systems if system.solves_contacts or system.repeated]
     if not repeated:
         return
-    least = PASSES if sum(system.solves_contacts for system in systems) > 1 else ALONE
-    local = all(system.tells_moved for system in repeated)
     p.serial(begin_passes, passes, clock)
     p.copy(int(first), (clock.first, 0))
     record(p, systems, "contacts", first)
     p.copy(0, (clock.first, 0))
-    if len(repeated) == 1 and repeated[0].in_one_pass:
+    others = [system for system in repeated if not system.in_one_pass]
+    if not others:
         return
+    if len(others) == len(repeated) or not all(system.steps_aside for system in others):
+        record_passes(p, systems, clock, passes)
+        return
+    p.serial(conclude_first, passes, clock)
+    with p.when((passes.more, 0)):
+        record_passes(p, systems, clock, passes)
+
+
+def record_passes(p: Program, systems: Sequence[System], clock: Clock, passes: ContactPasses) -> None:
+    """Record the passes after the first one."""
+    local = all(system.tells_moved for system in systems if system.solves_contacts or system.repeated)
     with p.repeat(MOST_PASSES - 1, until=(passes.done, 0)):
         record(p, systems, "between")
         record(p, systems, "contacts", False)
         record(p, systems, "overlap", passes)
-        p.serial(conclude_pass, passes, clock, least, MOST_PASSES, TOLERATED, int(local))
+        p.serial(conclude_pass, passes, clock, ALONE, PASSES, MOST_PASSES, TOLERATED, int(local))

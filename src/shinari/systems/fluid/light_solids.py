@@ -53,6 +53,7 @@ def warn_of_light_solids(bound: BoundSystems) -> None:
                 isinstance(one, FluidMaterial)
                 and sampling is not None
                 and (solid.masses > 0.0).any()
+                and not held[bound.model.owners == number].all()
                 and {fluid.name, solid.name} not in bound.scene.ignored
                 and _one_above_other(fluid.positions, solid.positions, bound.model.gravity)
             ):

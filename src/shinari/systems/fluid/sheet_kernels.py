@@ -13,6 +13,7 @@ from shinari.model.particles import Origins, Particles
 from shinari.systems.fluid.records import FluidParticles, MemberPlaces, Neighbours, Solve
 from shinari.systems.fluid.smoothing import weight
 from shinari.systems.fluid.wall_kernels import Halfspace, look_up
+from shinari.systems.surface_contact.records import DetectionState
 
 Vector = tuple[real, real, real]
 FAR = np.float32(np.inf)
@@ -74,6 +75,7 @@ class SheetState(Record):
     """One row: where the lists are, and constants."""
 
     stale = Field(np.int64, doc="whether the lists have to be made anew")
+    wanted = Field(np.int64, doc="whether triangles are looked for: a particle may be near one")
     items = Field(np.int64)
     margin = Field(real, unit="m", doc="lists last until a particle or a corner has gone half of this")
     reach = Field(real, unit="m", doc="distance from a triangle up to which it counts")
@@ -91,6 +93,12 @@ def here(x, particles, origins, origin_index, s):
     return (
         x[0] + convert(a[0] - b[0], x[0]), x[1] + convert(a[1] - b[1], x[0]), x[2] + convert(a[2] - b[2], x[0])
     )  # fmt: skip
+
+
+@kernel
+def find_wanted(_, state: SheetState, detection: DetectionState, solve: Solve):
+    """In a step triangles are looked for unless contacts know that all are far; between steps always."""
+    state.wanted[0] = detection.loose[0] != 0 or solve.moving[0] == 0
 
 
 @kernel(fastmath=STEADY, mixed=True)

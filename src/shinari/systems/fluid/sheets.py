@@ -32,6 +32,7 @@ from shinari.systems.fluid.sheet_kernels import (
     choose,
     find_box,
     find_start,
+    find_wanted,
     finish_lists,
     list_candidates,
     list_item,
@@ -42,7 +43,7 @@ from shinari.systems.fluid.sheet_kernels import (
 )
 from shinari.systems.fluid.wall_kernels import Halfspace
 from shinari.systems.fluid.wall_table import PUSH, SHARE, wall_table
-from shinari.systems.surface_contact.build import Participants
+from shinari.systems.surface_contact.system import SurfaceContacts
 
 if TYPE_CHECKING:
     from shinari.systems.fluid.system import Fluid
@@ -54,8 +55,9 @@ MARGIN = 0.8
 class Sheets:
     """Triangles as a boundary of the fluids; a particle feels the one that is nearest to it."""
 
-    def __init__(self, fluid: "Fluid", who: Participants) -> None:
+    def __init__(self, fluid: "Fluid", surfaces: SurfaceContacts) -> None:
         """Bind the triangles of what can touch to the fluids."""
+        who, self._surfaces = surfaces.who, surfaces
         model, smoothing, self._fluid = fluid.scene_model, fluid.model.smoothing, fluid
         real, count = model.real, len(fluid.model.particles)
         table = wall_table(smoothing).astype(real)
@@ -64,7 +66,9 @@ class Sheets:
         state, objects = self._state, range(len(who.members))
         state.support[0], state.margin[0] = smoothing.support, MARGIN * smoothing.spacing
         # the first layer that is missing begins half a spacing behind a sheet
-        state.reach[0] = smoothing.support - 0.5 * smoothing.spacing
+        reach = smoothing.support - 0.5 * smoothing.spacing
+        state.reach[0] = reach
+        surfaces.watch(reach)
         state.origin_index[0], state.objects[0] = fluid.origin_index, len(objects)
         state.inverse2[0], state.weight_scale[0] = fluid.inverse2, smoothing.weight_scale
         owners = model.owners[who.triangles[:, 0]].astype(np.int64)
@@ -87,13 +91,19 @@ class Sheets:
 
     def begin(self) -> None:
         """A step begins: forget the lists of the step before."""
-        self._state.stale[0] = 1
+        self._state.stale[0], self._state.items[0] = 1, 0
 
     def check(self) -> None:
         """Nothing stops the search for triangles."""
 
     def record_find(self, p: Program) -> None:
         """Nearest point of the sheets for each particle near one, from where objects were when the substep began."""
+        p.serial(find_wanted, self._state, self._surfaces.detection.detection, self._fluid.solve)
+        with p.when((self._state.wanted, 0)):
+            self._record_nearest(p)
+
+    def _record_nearest(self, p: Program) -> None:
+        """Look for the nearest points."""
         fluid, sheets, state = self._fluid, self._sheets, self._state
         where = fluid.particles, fluid.origins, fluid.solve
         p.launch(find_start, sheets, state, *where, fluid.h, count=len(sheets), grain=2048)
@@ -128,7 +138,8 @@ class Sheets:
         """Add to the density of each particle near a sheet what is missing behind it."""
         fluid, sheets, state = self._fluid, self._sheets, self._state
         where = fluid.particles, fluid.origins
-        p.launch(place_corner, self._corners, sheets, state, *where, count=len(self._corners), grain=2048)
+        with p.when((state.items, 0)):
+            p.launch(place_corner, self._corners, sheets, state, *where, count=len(self._corners), grain=2048)
         rows, neighbours, offsets = fluid.records
         records = self._items, fluid.places, rows, neighbours, offsets, self._triangles, sheets, state, self._table
         p.launch(add_missing(fluid.model.smoothing.kernel_id), *records, count=(state.items, 0), grain=64)

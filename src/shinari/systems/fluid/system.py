@@ -171,7 +171,7 @@ class Fluid(System):
         self.boundaries += points
         if surfaces is not None and len(surfaces.who.triangles):
             self.places.grow(len(self.model.particles))
-            self.boundaries.append(Sheets(self, surfaces.who))
+            self.boundaries.append(Sheets(self, surfaces))
         self._measures: Program | None = None
 
     def contact_impulses(self) -> ContactImpulses:

@@ -50,8 +50,11 @@ def measure_object(k, starts: Offsets, by_object: ByObject, boxes: ObjectBoxes, 
 
 
 @kernel(fastmath=STEADY)
-def update_idle(_, boxes: ObjectBoxes, object_pairs: ObjectPairs, control: Control, fall: np.float64, dt: np.float64):
-    """Whether no two objects can meet soon, and how far each ball may go until that is asked again.
+def update_idle(
+    _, boxes: ObjectBoxes, object_pairs: ObjectPairs, control: Control, fall: np.float64, dt: np.float64,
+    reach: np.float64
+):  # fmt: skip
+    """Whether no two objects can come within a reach soon, and how far each ball may go until that is asked again.
 
     `fall` is the speed that gravity gives in a step of length `dt`.
     """
@@ -67,6 +70,7 @@ def update_idle(_, boxes: ObjectBoxes, object_pairs: ObjectPairs, control: Contr
         apart = np.sqrt(max(x, 0.0) * max(x, 0.0) + max(y, 0.0) * max(y, 0.0) + max(z, 0.0) * max(z, 0.0))
         gap = max(x, max(y, z))
         least = min(least, apart if gap > 0.0 else gap)
+    least -= reach
     control.room[0] = 0.5 * least
     control.idle[0] = least > FAR * (fastest + fall) * dt
 
@@ -134,12 +138,19 @@ class IdleObjects:
             real, objects=np.searchsorted(present, candidate_objects).astype(np.int64).reshape(-1, 2)
         )
 
-    def record_idle(self, p: Program, fall: float, dt: float) -> None:
-        """Record whether all objects are far apart; `fall` [m/s] is what gravity gives in a step of length dt [s]."""
+    def record_idle(self, p: Program, fall: float, dt: float, reach: float = 0.0) -> None:
+        """Record whether all objects are far apart.
+
+        Args:
+            p: The program.
+            fall: Speed that gravity gives in a step [m/s].
+            dt: Step [s].
+            reach: Distance that counts as touching [m].
+        """
         members, particles = self._members, self._particles
         p.launch(measure_object, self._starts, self._by_object, self._boxes, members, particles, self._origins,
                  count=len(self._boxes), grain=1)  # fmt: skip
-        p.serial(update_idle, self._boxes, self._object_pairs, self._control, fall, dt)
+        p.serial(update_idle, self._boxes, self._object_pairs, self._control, fall, dt, reach)
         p.launch(keep_place, members, particles, count=len(members), grain=4096)
 
     def record_watch(self, p: Program) -> None:

@@ -67,6 +67,14 @@ class Participants:
         low, high = min(first, second), max(first, second)
         return low * len(self.members) + high not in self.ignored
 
+    @property
+    def surfaces_meet(self) -> bool:
+        """Whether objects with edges or triangles may touch each other or themselves."""
+        count = len(self.members)
+        surfaces = [k for k in range(count) if self.members[k] is not None and not self.loose[k]]
+        apart = np.isin(np.stack(np.divmod(self.ignored, count)), surfaces).all(axis=0).sum()
+        return not self.alone[surfaces].all() or len(surfaces) * (len(surfaces) - 1) // 2 > apart
+
 
 def participants(scene: Contents, model: Model, state: State | None = None) -> Participants | None:
     """What can touch through edges and triangles, but for what has torn in a state; None when nothing can."""

@@ -47,10 +47,17 @@ class SurfaceDetection:
     """
 
     def __init__(
-        self, finder: Finder, table: RowTable, members: np.ndarray, edge_length: float, h: float, each_substep: bool
+        self,
+        finder: Finder,
+        table: RowTable,
+        members: np.ndarray,
+        edge_length: float,
+        h: float,
+        each_substep: bool,
+        surfaces_meet: bool,
     ) -> None:
         self._finder, self._table, self._edge_length, self._h = finder, table, edge_length, h
-        self._each_substep = each_substep
+        self._each_substep, self._surfaces_meet = each_substep, surfaces_meet
         self.detection, self.members = (
             DetectionState.zeros(1, table.rows.precision),
             Members(particle=members.astype(np.uint32)),
@@ -67,7 +74,9 @@ class SurfaceDetection:
         present = self._everyone[~contact_particles.inactive[self._everyone]]
         loose = self._finder.objects.loose[contact_particles.object_index[present]]
         self.members.particle[: len(present)] = np.concatenate([present[~loose], present[loose]])
-        detection.surface_members[0], detection.all_members[0] = len(present) - loose.sum(), len(present)
+        # where surfaces meet loose particles only, they take part when these do
+        detection.surface_members[0] = np.count_nonzero(~loose) if self._surfaces_meet else 0
+        detection.all_members[0] = len(present)
         detection.members[0], detection.left[0], detection.found[0] = len(present), substeps, 0
         detection.loose[0] = 1
         detection.detections[0] = detection.renewals[0] = 0
@@ -200,7 +209,8 @@ def check_box(m, members: Members, paths: Paths, detection: DetectionState, flag
 def decide(_, flags: Offsets, detection: DetectionState):
     """Whether all pairs are found, those of the particles that are astray, or none."""
     count = flags.start[detection.members[0]]
-    detection.every[0] = detection.found[0] == 0 or count > detection.few[0] * detection.members[0]
+    all_of = detection.members[0]
+    detection.every[0] = all_of > 0 and (detection.found[0] == 0 or count > detection.few[0] * all_of)
     detection.some[0] = detection.every[0] == 0 and count > 0
 
 

@@ -62,6 +62,9 @@ class LooseParticles:
         particles: Particles.
         origins: Origins that positions are relative to.
         detection: State of the detection.
+
+    Attributes:
+        reach: Distance of surfaces up to which somebody asks for them [m].
     """
 
     def __init__(
@@ -69,14 +72,14 @@ class LooseParticles:
         detection: DetectionState,
     ) -> None:  # fmt: skip
         real, owners = model.real, model.owners[members]
-        self._balls, self._detection = Balls.zeros(len(members), real), detection
+        self._balls, self._detection, self.reach = Balls.zeros(len(members), real), detection, 0.0
         self._balls.bind(particle=members.astype(np.uint32), radius=model.radii[members])
         self._control, chunks = Control.zeros(1, real), Chunks.zeros(-(-len(members) // CHUNK), real)
         self._idle = IdleObjects(owners, loose_pairs(who), self._balls, particles, origins, self._control, chunks)
 
     def record_begin(self, p: Program, fall: float, dt: float) -> None:
         """Record whether they are far; `fall` [m/s] is what gravity gives in a step of length dt [s]."""
-        self._idle.record_idle(p, fall, dt)
+        self._idle.record_idle(p, fall, dt, self.reach)
         p.serial(choose_members, self._control, self._detection)
 
     def record_watch(

@@ -114,7 +114,7 @@ class DetectionState(Record):
     stray = Field(real, unit="m", doc="how far a particle may stray from its way along each axis")
     few = Field(np.float64, doc="when more than this part of the particles is astray all pairs are found anew")
     members = Field(np.int64, doc="particles that take part now")
-    surface_members = Field(np.int64, doc="the same of surfaces, which come first")
+    surface_members = Field(np.int64, doc="the same while loose particles are far: surfaces that may meet; first")
     all_members = Field(np.int64, doc="the same with loose particles")
     loose = Field(np.int64, doc="whether loose particles take part: they are not far from all surfaces")
     left = Field(np.int64, doc="substeps left in the step")

@@ -42,6 +42,7 @@ from shinari.systems.surface_contact.rows import (
     find_overlap,
     refresh_rows,
     solve_block,
+    step_aside,
     tell_overlap,
 )
 from shinari.systems.surface_contact.settling import settle_block
@@ -61,7 +62,7 @@ class SurfaceContacts(System):
     order = 11
     on_device = True
     advice = "triangles that may touch; self_collision='particles' or fewer substeps are faster"
-    solves_contacts = tells_moved = True
+    solves_contacts = tells_moved = steps_aside = True
 
     def __init__(self, bound: BoundSystems, who: Participants) -> None:
         model, settings, particles, origins = bound.model, bound.settings, bound.particles, bound.origins
@@ -76,13 +77,18 @@ class SurfaceContacts(System):
         members = np.unique(self._finder.objects.member)
         self._each_substep = settings.contact_detection == "substep"
         self._detection = SurfaceDetection(
-            self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep
+            self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep, who.surfaces_meet
         )
         detection, pairs = self._detection.detection, loose_pairs(who)
         self._loose = (
             LooseParticles(model, who, members, particles, origins, detection) if 0 < len(pairs) <= MANY else None
         )
         self._colliders: ColliderContacts | None = None
+
+    def watch(self, reach: float) -> None:
+        """Let loose particles take part as soon as they may be within a reach [m] of a surface."""
+        if self._loose is not None:
+            self._loose.reach = max(self._loose.reach, reach)
 
     def connect(self, bound: BoundSystems) -> None:
         """Take the contacts with colliders, into which late pushes may go."""
@@ -137,6 +143,7 @@ class SurfaceContacts(System):
         p.launch(expect_length, members, self._paths, detection, h, count=count, grain=2048)
         p.serial(count_batches, table)
         p.launch(refresh_rows, table, self.rows.rows, *moving, h, count=(table.batches, 0), grain=64)
+        p.serial(step_aside, table, self._clock)
 
     def record_contacts(self, p: Program, first: bool) -> None:
         """Solve all rows once; `first` in the first iteration of a substep. `rows.table.overlap` tells the largest."""
