@@ -91,6 +91,8 @@ class Components(Record):
     factorings = Field(np.int64, doc="number of factorings in the step")
     failures = Field(np.int64, doc="number of conjugate gradient solutions that did not converge")
     iterations = Field(np.int64, doc="iterations with an earlier factor in the step")
+    gradual = Field(np.int64, doc="whether its points may find their states over several substeps")
+    early = Field(np.int64, doc="whether its Newton steps have ended before they did")
     solution = Field(np.int64, doc="SOLVED, PENDING, UNSETTLED or RENEWED")
     crossing = Field(np.int64, doc="whether a point changes its state on the full step")
     exceeding = Field(np.int64, doc="whether the limit of friction of a point is not that of its normal force")

@@ -70,6 +70,9 @@ LIMITS = {
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
 # failed, and where all bodies of a component move. That of a large one at rest is made once, and worth all steps.
 MOST_STEPS, TRIES, STIRRED_TRIES = 30, 15, 8
+# Newton steps after which a costly heap at rest goes on in the next substep: its points find their states there as
+# well. With two they do not, and with one a pyramid falls.
+GRADUAL_STEPS = 4
 # Rounding of a gap relative to the largest coordinate of its component: two spacings of numbers for each body.
 ROUNDING = 2.0**-50
 
@@ -160,6 +163,7 @@ def choose_solver(
     resting = motion.calm and unjointed
     components.resting[c], components.stays[c] = 1 if resting else 0, 1 if resting and not motion.uneven else 0
     components.direct[c], components.calm[c], components.softness[c] = 1 if direct else 0, 1 if calm else 0, 1.0
+    components.gradual[c] = 1 if calm and unjointed and not (heap or swept) else 0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and not heap and (swept or motion.large)) else 0
     components.tries[c] = MOST_STEPS if motion.calm and motion.large else (STIRRED_TRIES if motion.stirred else TRIES)
@@ -173,7 +177,7 @@ def choose_solver(
 def start_component(c, components: Components, flags: Flags):
     """Mark a directly solved component as pending, unless it stays where the substep began."""
     stands = components.stands[c] != MOVES
-    components.solution[c] = SOLVED if stands else components.direct[c]
+    components.solution[c], components.early[c] = SOLVED if stands else components.direct[c], 0
     components.stood[c] = 1 if stands and flags.continued[0] == 0 else 0
 
 
@@ -220,9 +224,14 @@ def check_step(c, components: Components, flags: Flags, joints: np.int64):
 def conclude_component(c, components: Components, counts: Counts, flags: Flags):
     """A pending component is solved. An unsettled one becomes pending for the next Newton step.
 
-    Its points are then classified again. A trial that has taken all its steps has failed.
+    Its points are then classified again. A trial that has taken all its steps has failed; a gradual solution ends with
+    a full step, whose forces balance the momenta.
     """
     state = components.solution[c]
+    whole = components.part[c] == 1.0
+    if state >= UNSETTLED and components.gradual[c] != 0 and counts.steps[0] >= GRADUAL_STEPS and whole:
+        components.solution[c], components.early[c], components.renewed[c] = SOLVED, 1, 0
+        return
     if state >= UNSETTLED and components.trial[c] != 0 and counts.steps[0] >= components.tries[c]:
         components.direct[c], components.solution[c], components.renewed[c] = 0, SOLVED, 0
         flags.failed[0] = flags.sweeping[0] = 1

@@ -141,12 +141,12 @@ def force_of_part(e, d, part, elements):
 
 
 @steady
-def applied_force(p, e, one, other, work, elements):
-    """Force that a full step, which has settled its component, has applied at a point: f - K d.
+def applied_force(p, e, one, other, early, work, elements):
+    """Force that a full step, the last one of its component, has applied at a point: f - K d.
 
-    That is the force after the step, which is linear, but for sliding.
+    Where the component has settled, that is the force after the step, which is linear, but for sliding.
     """
-    if work.status[p] == SLIDING:
+    if early or work.status[p] == SLIDING:
         return force_of_part(e, displacement_between(one, other, elements.arms[e]), 1.0, elements)
     return work.force[p]
 
@@ -166,8 +166,9 @@ def continue_points(
             work.applied[p] = work.force[p]
     else:
         one, other = displacements_of(first_point + first, elements, nodes.vector)
+        early = components.early[c] != 0
         for p in range(first, first + pairs.rows[k]):
-            work.applied[p] = applied_force(p, first_point + p, one, other, work, elements)
+            work.applied[p] = applied_force(p, first_point + p, one, other, early, work, elements)
 
 
 @kernel
@@ -200,9 +201,10 @@ def store_points(
     direct, solved = c >= 0 and components.direct[c] != 0, c < 0 or components.solution[c] == SOLVED
     if direct and solved:
         one, other = displacements_of(first_point + first, elements, nodes.vector)
+        early = components.early[c] != 0
         for p in range(first, first + pairs.rows[k]):
             points.force[p] = work.force[p]
-            work.force[p] = applied_force(p, first_point + p, one, other, work, elements)
+            work.force[p] = applied_force(p, first_point + p, one, other, early, work, elements)
         return
     for p in range(first, first + pairs.rows[k]):
         if direct:
