@@ -29,6 +29,8 @@ UNLOADED = 0.2
 # in a substep below which it then rests: the states of its points take many factors, each of which costs as much as
 # some steps of sweeps. What a heap sinks in its first substep, and how fast, grows with the substep.
 LARGE, STILL = 2048, 0.24
+# Square of a rotation [rad^2] below which the last Newton step of a loop that holds something twice has settled it.
+SETTLED = 1e-8**2
 
 
 class Nodes(Record):
@@ -76,6 +78,7 @@ class Components(Record):
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
     uneven = Field(np.int64, doc="whether its masses are very different, and it has no joints")
     figure = Field(np.int64, doc="whether it has contact points and its joints are trees")
+    redundant = Field(np.int64, doc="whether a loop of its joints holds something twice")
     softness = Field(np.float64, doc="part of the stiffness of its points: UNLOADED as it begins to rest, else 1")
     trial = Field(np.int64, doc="whether it is solved directly as a trial")
     tries = Field(np.int64, doc="Newton steps after which a trial has failed")
@@ -206,6 +209,17 @@ def motion_of(c, components, nodes, frames, solver_frames, speeds):
 def may_be_direct(motion):
     """Whether a component that is not simple may be solved directly."""
     return motion.calm or not (motion.swept or motion.large) or motion.uneven
+
+
+@steady
+def is_unsettled_loop(c, components):
+    """Whether joints of a component hold something twice, and its last Newton step still turned a body.
+
+    What a step leaves at second order contradicts itself there, and JOINT_STIFFNESS times that is a load that the
+    motion does not ask for. Returned to the bodies, it would grow.
+    """
+    loop = components.redundant[c] != 0 and components.direct[c] != 0
+    return loop and components.largest_rotation_squared[c] > SETTLED
 
 
 @steady

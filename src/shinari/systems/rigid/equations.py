@@ -30,6 +30,7 @@ from shinari.systems.rigid.newton import (
     conclude_component,
     conclude_step,
     mark_figure,
+    mark_redundant,
     mark_unloaded,
     restore_trial,
     set_failed,
@@ -266,9 +267,11 @@ class BodyEquations:
         with p.when((counts.nodes, 0)):
             p.copy(0, (flags.sweeping, 0))
             p.copy(0, (flags.trying, 0))
-            if graph.may_sweep:
-                with p.when((flags.elements_changed, 0)):
+            with p.when((flags.elements_changed, 0)):
+                if graph.may_sweep:
                     p.launch(mark_figure, components, elements, self._sweeps.trees.members, first, count=each)
+                if self.joints.redundant:
+                    p.launch(mark_redundant, components, elements, self.joints.data, count=each)
             records = components, graph.nodes, elements, self._frames, self.solver_frames, flags
             # where sweeps cannot be needed, their kernels are not there either
             simple = self._limits.simple if graph.may_sweep else math.inf
@@ -358,7 +361,7 @@ class BodyEquations:
         p.launch(find_step_length, components, elements, points, work, first, count=each, grain=16)
         self._direct.record_step(p)
         p.serial(conclude_step, self.counts, flags, 1 if self.joints.bounded or self.tendons.bounded else 0)
-        p.launch(check_step, components, flags, joints + len(self.tendons), count=each)
+        p.launch(check_step, components, self.counts, flags, joints + len(self.tendons), count=each)
         if joints or len(self.tendons):
             with p.when((flags.reconsidering, 0)):
                 p.launch(accumulate, elements, jacobian_rows, components, joints, count=first)

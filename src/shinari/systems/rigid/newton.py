@@ -18,6 +18,7 @@ from shinari.systems.rigid.components import (
     Nodes,
     RestSpeeds,
     has_failed,
+    is_unsettled_loop,
     may_be_direct,
     motion_of,
 )
@@ -31,6 +32,8 @@ from shinari.systems.rigid.elements import (
 )
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.joint_trees import TreeMembers
+from shinari.systems.rigid.joints.table import FLAGS, REDUNDANT
+from shinari.systems.rigid.joints.values import JointData
 from shinari.systems.rigid.progress import Counts, Flags
 
 # Largest number of updates of the limits of friction in a substep.
@@ -38,6 +41,8 @@ MOST_RENEWALS = 4
 # Square of a rotation [rad^2] up to which the rows of a joint count as linear. Beyond it they are evaluated again at
 # the new pose.
 FAR = 0.02**2
+# Newton steps that are made, at most, until loops that hold something twice settle.
+MOST_STEPS_IN_LOOPS = 8
 
 
 @kernel
@@ -88,6 +93,16 @@ def mark_figure(c, components: Components, elements: Elements, members: TreeMemb
         else:
             touches = True
     components.figure[c] = 1 if trees and touches else 0
+
+
+@kernel
+def mark_redundant(c, components: Components, elements: Elements, joints: JointData):
+    """Decide whether a component has joints that hold something twice."""
+    components.redundant[c] = 0
+    for s in range(components.element[c], components.element[c + 1]):
+        e = elements.order[s]
+        if e < len(joints) and joints.codes[e, FLAGS] & REDUNDANT != 0:
+            components.redundant[c] = 1
 
 
 @kernel
@@ -204,15 +219,15 @@ def accumulate(e, elements: Elements, jacobian_rows: JacobianRows, components: C
 
 
 @kernel
-def check_step(c, components: Components, flags: Flags, joints: np.int64):
-    """Mark a component unsettled after a partial step, or after a step that rotated a jointed body by more than FAR.
+def check_step(c, components: Components, counts: Counts, flags: Flags, joints: np.int64):
+    """Mark a component unsettled after a partial step, or after one that rotated a jointed body far.
 
     One whose points keep their states, but not the limits of their friction, has these renewed.
     """
     if components.solution[c] != SOLVED:
-        if components.largest_rotation_squared[c] == np.inf or (
-            joints > 0 and components.largest_rotation_squared[c] > FAR
-        ):
+        turn = components.largest_rotation_squared[c]
+        far = joints > 0 and turn > FAR
+        if turn == np.inf or far or (counts.steps[0] < MOST_STEPS_IN_LOOPS and is_unsettled_loop(c, components)):
             components.solution[c] = UNSETTLED
         if components.solution[c] == PENDING and components.exceeding[c] != 0 and flags.renewing[0] != 0:
             components.solution[c] = RENEWED

@@ -35,6 +35,7 @@ from shinari.systems.rigid.joints.table import (
     MOTOR_KIND,
     MOTORS,
     NO_MOTOR,
+    REDUNDANT,
     ROTOR,
     SECOND,
     SLIDER,
@@ -111,6 +112,7 @@ class Joints:
         values: Their variables.
         phase: Progress of the substep.
         bounded: Whether any has a limit, dry friction or a motor.
+        redundant: Whether any is part of a loop that holds something twice.
     """
 
     def __init__(self, table: JointTable, arrays: dict[str, np.ndarray]) -> None:
@@ -123,6 +125,7 @@ class Joints:
             or (table.numbers[:, DRY_FRICTION] > 0.0).any()
             or self.driven.any()
         )
+        self.redundant = bool((table.codes[:, FLAGS] & REDUNDANT).any())
         self._limited = bool((table.codes[:, FLAGS] & HAS_LIMITS).any())
         self._rotors = bool((table.numbers[:, ROTOR] > 0.0).any())
         self._breakable = bool(np.isfinite(table.strengths).any())

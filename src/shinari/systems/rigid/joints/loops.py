@@ -32,17 +32,18 @@ MOST_ROWS = 1500
 MOST_NAMES = 8
 
 
-def warn_of_loops(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
-    """Warn of each group of joints that holds something more than once."""
-    table = joints_of(bodies, joints)
+def warn_of_loops(bodies: Sequence[Body], joints: Sequence[Joint]) -> np.ndarray:
+    """Warn of each group of joints that holds something more than once; which joints are in one, (J,) bool."""
+    table, held_twice = joints_of(bodies, joints), np.zeros(len(joints), bool)
     ground = np.array([body.kinematic for body in bodies] + [True])
     groups = closed_groups(table.codes[:, [FIRST, SECOND]], ground)
     if not groups:
-        return
+        return held_twice
     rows = _rows_held(table, bodies, joints)
     for group in groups:
         redundant, exact = redundancy([rows[j] for j in group], table.codes[group][:, [FIRST, SECOND]], ground)
         if redundant > 0:
+            held_twice[group] = True
             names = ", ".join(repr(joints[j].name) for j in group[:MOST_NAMES])
             more = f" and {len(group) - MOST_NAMES} more" if len(group) > MOST_NAMES else ""
             warn(
@@ -51,6 +52,7 @@ def warn_of_loops(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
                 f"that leave more free (ball in place of hinge) or a compliance help",
                 OverconstrainedWarning,
             )
+    return held_twice
 
 
 def closed_groups(frames: np.ndarray, ground: np.ndarray) -> list[list[int]]:

@@ -25,7 +25,7 @@ from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate
 from shinari.maths.symmetric import times
 from shinari.maths.vec3 import add, cross, dot, neg, scale, sub
-from shinari.systems.rigid.components import Components
+from shinari.systems.rigid.components import Components, is_unsettled_loop
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import is_free, momentum_of, spin_of, vector
@@ -109,7 +109,8 @@ def find_returned(
     """Write what a joint returns to the angular momenta of both of its frames."""
     j = held.joint[i]
     held.first[i], held.second[i] = ZERO, ZERO
-    if elements.component[j] < 0 or values.broken[j]:
+    c = elements.component[j]
+    if c < 0 or values.broken[j] or is_unsettled_loop(c, components):
         return
     codes, turns = joints.codes, solver_frames.last_turn
     a, b = codes[j, FIRST], codes[j, SECOND]

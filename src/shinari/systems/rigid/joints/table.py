@@ -46,7 +46,7 @@ DAMPED = {
 # Columns of `codes`.
 FIRST, SECOND, KIND, FLAGS = range(4)
 # Bits of its column FLAGS.
-HAS_TRAVEL, HAS_TWIST, HAS_SWING, HAS_PAST, HAS_ANGLE, HAS_AXIS = 1, 2, 4, 8, 16, 32
+HAS_TRAVEL, HAS_TWIST, HAS_SWING, HAS_PAST, HAS_ANGLE, HAS_AXIS, REDUNDANT = 1, 2, 4, 8, 16, 32, 64
 HAS_LIMITS = HAS_TRAVEL | HAS_TWIST | HAS_SWING
 
 # Columns of `motors`, which change while the scene runs.
