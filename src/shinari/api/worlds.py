@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -200,6 +200,17 @@ class Worlds:
 
     def __repr__(self) -> str:
         return f"<Worlds: {len(self)} of {self.scene!r}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse copies by `copy` and `pickle`: memory that compiled code points to cannot be copied so.
+
+        Raises:
+            SceneError: Always.
+        """
+        raise SceneError(
+            "worlds: cannot be copied or pickled; copy the state of a world (`world(k).state.copy()` and `restore`), "
+            "save it to a file with `world(k).save`, or build other Worlds of the scene, which can be pickled"
+        )
 
     @property
     def state(self) -> WorldStates:

@@ -73,12 +73,12 @@ class Host:
         return state.x[particles]
 
     def lasting(self, state: State) -> dict[str, Any]:
-        """Copies of the arrays that last from step to step beside positions and velocities.
+        """Copies of the arrays that last from step to step, to undo one.
 
-        Those that grow are replaced, not written.
+        An interrupt comes when a step has run in compiled code, so what the user sees is new by then.
         """
-        kept = {f"parts/{name}" for name in state.growing}
-        return {name: each if name in kept else each.copy() for name, each in state.lasting().items()}
+        seen = {"positions": state.positions, "velocities": state.velocities, "x": state.x}
+        return {name: each.copy() for name, each in (seen | state.lasting()).items()}
 
     def later(self, state: State, wanted: Callable[[str], bool]) -> "Transfer | None":
         """Arrays of the state as they are now, on their way to the host; None: they are there."""

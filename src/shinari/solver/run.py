@@ -177,7 +177,7 @@ class Run:
         return self._profiler.profile(self.bound.program, self.bound.systems, contacts, self.threads)
 
     def lasting(self) -> dict[str, Any]:
-        """Copies of the arrays that last from step to step beside positions and velocities, to undo a step.
+        """Copies of the arrays that last from step to step, to undo a step.
 
         `np.asarray` of each is the copy, wherever it is.
         """
@@ -185,6 +185,7 @@ class Run:
 
     def _step_or_undo(self, before: dict[str, Any]) -> bool:
         """A step; when it is interrupted, or a function of the user fails, the state is that before it."""
+        frame, work = self.state.frame, self.state.external_work
         try:
             return step(self.state, self.bound, self.settings, self.threads)
         except LostDeviceError:
@@ -201,6 +202,7 @@ class Run:
                 f"frame {self.state.frame}. Take fewer or slower objects, more substeps, or raise the limit on memory."
             ) from error
         except BaseException:
+            self.state.frame, self.state.external_work = frame, work
             self.undo(before)
             raise
 
@@ -359,8 +361,10 @@ class Run:
         )
 
     def undo(self, before: dict[str, Any]) -> None:
-        """Bring the solver back to the last step that the user has seen, with what lasted from it."""
+        """Bring the solver back to the last step, to what the user saw of it where that was kept, and what lasted."""
         state, model = self.state, self.model
+        if "positions" in before:
+            state.take({name: np.asarray(before[name]) for name in ("positions", "velocities")})
         state.x[model.slots, :3] = state.positions - state.origins[model.origin_index][model.slots]
         state.v[model.slots] = state.velocities
         for values in state.multipliers.values():
