@@ -65,6 +65,22 @@ def test_a_heap_that_rests_from_the_start_takes_few_newton_steps(rows):
     assert bodies_of(sim).equations.counts.steps[0] <= 16
 
 
+@pytest.mark.parametrize("rows", [30, 40])
+def test_a_heap_that_finds_its_states_over_several_substeps_keeps_momentum(rows):
+    """The forces that are told in each step balance the weight and the change of the momentum, to rounding."""
+    sim = pyramid(rows, substeps=4)
+    parts, mass, momentum, early = bodies_of(sim).equations._graph.components, 1000.0, np.zeros(3), False
+    weight = G * mass * len(sim.state.body_positions)
+    for _ in range(4):
+        sim.step()
+        found, after = sim.contacts(), mass * sim.state.body_velocities.sum(axis=0)
+        ground = found.forces[found.second == "collider"].sum(axis=0)
+        expected = 60.0 * (after - momentum) + (0.0, weight, 0.0)
+        np.testing.assert_allclose(ground, expected, atol=1e-9 * weight)
+        momentum, early = after, early or parts.early[0] != 0
+    assert early
+
+
 def test_a_pyramid_that_falls_as_one_is_not_searched_for_states_that_rounding_changes():
     sim = pyramid(20, substeps=4, height=0.1)
     bodies = bodies_of(sim)

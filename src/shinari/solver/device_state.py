@@ -29,9 +29,12 @@ class Host:
         """The state, there."""
         return state
 
+    def __init__(self) -> None:
+        self._kept: dict[str, np.ndarray] = {}
+
     def beside(self) -> "Host":
         """Where another world lives beside this one."""
-        return self
+        return Host()
 
     def batch(self, count: int) -> Any:
         """So many programs that run side by side."""
@@ -73,12 +76,23 @@ class Host:
         return state.x[particles]
 
     def lasting(self, state: State) -> dict[str, Any]:
-        """Copies of the arrays that last from step to step, to undo one.
+        """Copies of the arrays that last from step to step, to undo one; in the same memory until they are asked again.
 
         An interrupt comes when a step has run in compiled code, so what the user sees is new by then.
         """
-        seen = {"positions": state.positions, "velocities": state.velocities, "x": state.x}
-        return {name: each.copy() for name, each in (seen | state.lasting()).items()}
+        kept, self._kept = self._kept, {}
+        for name, now in {
+            "positions": state.positions,
+            "velocities": state.velocities,
+            "x": state.x,
+            **state.lasting(),
+        }.items():
+            memory = kept.get(name)
+            if memory is None or memory.shape != now.shape or memory.dtype != now.dtype:
+                memory = np.empty_like(now)
+            memory[...] = now
+            self._kept[name] = memory
+        return self._kept
 
     def later(self, state: State, wanted: Callable[[str], bool]) -> "Transfer | None":
         """Arrays of the state as they are now, on their way to the host; None: they are there."""
