@@ -25,12 +25,12 @@ class Host:
 
     program: Callable[[], Program] = Program
 
+    def __init__(self) -> None:
+        self._kept: dict[str, np.ndarray] = {}
+
     def state(self, state: State) -> State:
         """The state, there."""
         return state
-
-    def __init__(self) -> None:
-        self._kept: dict[str, np.ndarray] = {}
 
     def beside(self) -> "Host":
         """Where another world lives beside this one."""
@@ -81,12 +81,8 @@ class Host:
         An interrupt comes when a step has run in compiled code, so what the user sees is new by then.
         """
         kept, self._kept = self._kept, {}
-        for name, now in {
-            "positions": state.positions,
-            "velocities": state.velocities,
-            "x": state.x,
-            **state.lasting(),
-        }.items():
+        seen = {"positions": state.positions, "velocities": state.velocities, "x": state.x}
+        for name, now in (seen | state.lasting()).items():
             memory = kept.get(name)
             if memory is None or memory.shape != now.shape or memory.dtype != now.dtype:
                 memory = np.empty_like(now)

@@ -96,8 +96,8 @@ class Finder:
         points, triangles, edges, loose, beads, segments = (
             Elements(each, model, who) if len(each) else None for each in tables
         )
-        own = ((points, triangles), (edges, edges)) if who.surfaces_meet else ()
         # between surfaces, and with loose particles
+        own = ((points, triangles), (edges, edges)) if who.surfaces_meet else ()
         self._own, self._loose = (
             Searches([ElementPairs(a, b) for a, b in both if a is not None and b is not None])
             for both in (own, ((loose, triangles), (beads, segments)))

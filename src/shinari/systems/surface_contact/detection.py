@@ -19,6 +19,7 @@ from shinari.systems.surface_contact.affine_frame import (
     set_frame,
     sum_gradient,
 )
+from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.candidates import Finder
 from shinari.systems.surface_contact.records import (
     ContactParticles,
@@ -47,17 +48,10 @@ class SurfaceDetection:
     """
 
     def __init__(
-        self,
-        finder: Finder,
-        table: RowTable,
-        members: np.ndarray,
-        edge_length: float,
-        h: float,
-        each_substep: bool,
-        surfaces_meet: bool,
+        self, finder: Finder, table: RowTable, members: np.ndarray, who: Participants, h: float, each_substep: bool
     ) -> None:
-        self._finder, self._table, self._edge_length, self._h = finder, table, edge_length, h
-        self._each_substep, self._surfaces_meet = each_substep, surfaces_meet
+        self._finder, self._table, self._edge_length, self._h = finder, table, who.edge_length, h
+        self._each_substep, self._surfaces_meet = each_substep, who.surfaces_meet
         self.detection, self.members = (
             DetectionState.zeros(1, table.rows.precision),
             Members(particle=members.astype(np.uint32)),

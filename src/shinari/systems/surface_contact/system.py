@@ -76,9 +76,7 @@ class SurfaceContacts(System):
         self._finder = Finder(model, who, self.rows, self._contact_particles, self._paths)
         members = np.unique(self._finder.objects.member)
         self._each_substep = settings.contact_detection == "substep"
-        self._detection = SurfaceDetection(
-            self._finder, self.rows, members, who.edge_length, settings.substep, self._each_substep, who.surfaces_meet
-        )
+        self._detection = SurfaceDetection(self._finder, self.rows, members, who, settings.substep, self._each_substep)
         detection, pairs = self._detection.detection, loose_pairs(who)
         self._loose = (
             LooseParticles(model, who, members, particles, origins, detection) if 0 < len(pairs) <= MANY else None
