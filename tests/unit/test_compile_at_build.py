@@ -171,7 +171,7 @@ def test_nothing_is_said_before_a_second_and_then_every_few(caplog, monkeypatch)
     for now, done in ((0.5, 3), (1.5, 11), (3.0, 15), (6.0, 20), (6.5, 40)):  # noqa: B007
         series.tell(done)
     now = 7.0
-    series.finish()
+    series.finish(kept=True)
     assert [record.message.split(",")[0] for record in caplog.records] == [
         "compiling kernel 12 of 40", "compiling kernel 21 of 40", "compiled 40 kernels in 7.0 s; later runs load them",
     ]  # fmt: skip
@@ -180,7 +180,7 @@ def test_nothing_is_said_before_a_second_and_then_every_few(caplog, monkeypatch)
     quick = Progress(2)
     now = 0.9
     quick.tell(1)
-    quick.finish()
+    quick.finish(kept=True)
     assert caplog.records == []
 
 

@@ -145,8 +145,44 @@ def test_a_folder_that_cannot_be_written(warm, tmp_path, what):
         folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
         if os.access(folder, os.W_OK):
             pytest.skip("this user may write everywhere")
-    assert run(folder, TMPDIR=str(made))[:2] == (end, count)
+    same, compiled, _, told = run(folder, TMPDIR=str(made))
+    assert (same, compiled) == (end, count)
+    assert told.count("CacheWarning: cache") == 1
+    assert f"{folder / 'objects'}: cannot be written" in told
     assert not folder.is_dir() or not files_of(folder)
+    assert not list(made.iterdir())
+
+
+def test_kernels_in_a_folder_that_cannot_be_written_are_found(filled, tmp_path):
+    """Nothing is to be written, and nothing is said."""
+    folder, end, _ = filled
+    script = "import tempfile\ndef refuse(**_):\n    raise OSError\ntempfile.TemporaryFile = refuse\n"
+    same, compiled, _, told = run(folder, script + SCENE)
+    assert (same, compiled) == (end, 0)
+    assert "CacheWarning" not in told
+
+
+def test_the_home_folder_may_be_written_as_a_tilde(filled):
+    folder, end, _ = filled
+    assert run(Path("~/cache"), HOME=str(folder.parent))[:2] == (end, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes here")
+def test_pipes_in_place_of_files_are_damaged_files(filled):
+    """They would be waited for without end; a folder there stays, and its kernel is compiled in each process."""
+    folder, end, count = filled
+    pipe, inner, locked, *_ = files_of(folder)
+    pipe.unlink()
+    os.mkfifo(pipe)
+    inner.unlink()
+    inner.mkdir()
+    locked.unlink()
+    os.mkfifo(locked.with_suffix(".lock"))
+    same, compiled, _, told = run(folder, SHINARI_COMPILE_PROCESSES="2")
+    assert (same, compiled) == (end, 3)
+    assert told.count("CacheWarning: cache") >= 1
+    assert run(folder)[:2] == (end, 1)
+    assert len(files_of(folder)) == count - 1
 
 
 def test_kernels_of_a_folder_that_became_read_only(filled):

@@ -379,12 +379,10 @@ def digest(result):
 @pytest.mark.filterwarnings("ignore::shinari.errors.CacheWarning")  # once in a process; see test_object_cache
 def test_tetwild_and_its_cache(tmp_path, monkeypatch):
     pytest.importorskip("pytetwild")
-    from shinari.compute.cached_files import _writable_folder
     from shinari.geometry.tetrahedra import ftetwild as tetra_wild
 
     monkeypatch.setenv("SHINARI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    _writable_folder.cache_clear()
     runs = []
     monkeypatch.setattr(tetra_wild, "_run", lambda *a, real=tetra_wild._run: (runs.append(1), real(*a))[1])
     ball = trimesh.creation.icosphere(2)

@@ -28,7 +28,7 @@ from typing import Any, TextIO
 
 from cyclopts import App, CycloptsError
 
-from shinari import __version__, check, errors
+from shinari import __version__, check, errors, variables
 from shinari.errors import DivergenceError, MissingExtraError, ShinariError
 
 OK, FAILED, BAD_INPUT, DIVERGED, MISSING_EXTRA, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -105,6 +105,7 @@ def _run(words: list[str]) -> int:
     """Run a command; gives its exit code."""
     try:
         with _plain_warnings():
+            variables.check_all()
             code = make_app()(words, exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:

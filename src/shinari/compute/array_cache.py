@@ -1,17 +1,16 @@
 """Arrays that are costly to make, kept in the user's cache folder under the sum of what they are made from.
 
 A file holds arrays in NumPy's format, one after another, with the SHA-256 of its bytes behind them. One that is damaged
-is deleted with a `CacheWarning`; one that cannot be written is not. Deleting the folder costs time and changes nothing.
+is deleted with a `CacheWarning`. Deleting the folder costs time and changes nothing.
 """
 
 import hashlib
 import io
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from shinari.compute.cached_files import cache_folder, read_verified, remove, warn_of_cache, write_verified
+from shinari.compute.cached_files import cache_folder, read_cached, remove, warn_of_cache, write_verified
 from shinari.compute.kernels import toolchain
 
 
@@ -23,9 +22,9 @@ def load_arrays(kind: str, parts: Sequence[np.ndarray], code: str) -> list[np.nd
         parts: Everything that they are made from.
         code: Source or version of what made them.
     """
-    path = _path(kind, parts, code)
-    if (content := read_verified(path)) is None:
+    if (found := read_cached(kind, _name(parts, code))) is None:
         return None
+    content, path = found
     try:
         stream, arrays = io.BytesIO(content), []
         while stream.tell() < len(content):
@@ -42,12 +41,12 @@ def store_arrays(kind: str, parts: Sequence[np.ndarray], code: str, arrays: Sequ
     stream = io.BytesIO()
     for array in arrays:
         np.save(stream, array, allow_pickle=False)
-    write_verified(_path(kind, parts, code), stream.getvalue())
+    write_verified(cache_folder(kind) / _name(parts, code), stream.getvalue())
 
 
-def _path(kind: str, parts: Sequence[np.ndarray], code: str) -> Path:
+def _name(parts: Sequence[np.ndarray], code: str) -> str:
     total = hashlib.sha256("\0".join((code, *map(str, toolchain()))).encode())
     for part in parts:
         total.update(f"\0{part.dtype.str}{part.shape}".encode())
         total.update(np.ascontiguousarray(part).tobytes())
-    return cache_folder(kind) / f"{total.hexdigest()}.npy"
+    return f"{total.hexdigest()}.npy"

@@ -5,11 +5,12 @@ An index that is outside is reported and replaced by 0, so that the memory stays
 """
 
 import ctypes
-import os
 from functools import cache
 from typing import Any
 
-CHECKED = os.environ.get("SHINARI_BOUNDS") == "1"
+from shinari import variables
+
+CHECKED = variables.is_set("SHINARI_BOUNDS")
 SYMBOL = "shinari_out_of_bounds"
 
 _found: list[str] = []

@@ -1,52 +1,89 @@
 """Files that can be made again: where they lie, written in one piece, with a digest at the end.
 
 A file that is damaged counts as missing: it is deleted, and the first one of a process is told of by a `CacheWarning`.
-A folder that cannot be written costs time and changes nothing.
+So is a folder that cannot be written: what is made is then kept in a temporary one, which the process removes when it
+ends. It costs time and changes nothing.
 """
 
+import atexit
 import contextlib
 import hashlib
 import os
+import shutil
+import stat
 import sys
 import tempfile
 import threading
 import uuid
-from functools import cache
 from pathlib import Path
 
-from shinari.errors import CacheWarning, warn
+from shinari import variables
+from shinari.errors import CacheWarning, SceneError, warn
 
 _SUM = hashlib.sha256().digest_size
 _warned = threading.Event()
+_written: dict[Path, Path] = {}
+"""Where files are written that belong into a folder: there, or in a temporary one."""
 
 
 def cache_folder(kind: str) -> Path:
-    """Folder for what can be made again: in `SHINARI_CACHE_DIR`, or in `shinari` in the user's cache folder.
+    """Folder to write what can be made again: in `SHINARI_CACHE_DIR`, or in `shinari` in the user's cache folder.
 
     A folder that cannot be written is replaced by a temporary one that lasts as long as the process.
     """
-    return _writable_folder(os.environ.get("SHINARI_CACHE_DIR") or _user_cache(), kind)
+    wanted = _wanted_folder(kind)
+    if wanted not in _written:
+        _written[wanted] = _writable_folder(wanted, kind)
+    return _written[wanted]
 
 
-def _user_cache() -> str:
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return str(Path(base) / "shinari")
+def is_kept(kind: str) -> bool:
+    """Whether the next process finds what this one writes."""
+    return cache_folder(kind) == _wanted_folder(kind)
 
 
-@cache
-def _writable_folder(wanted: str, kind: str) -> Path:
-    place = Path(wanted) / kind
+def read_cached(kind: str, name: str) -> tuple[bytes, Path] | None:
+    """Content and place of a file of that kind; None where there is none. A folder need not be writable for that."""
+    wanted = _wanted_folder(kind)
+    for place in dict.fromkeys((wanted, _written.get(wanted, wanted))):
+        if (content := read_verified(place / name)) is not None:
+            return content, place / name
+    return None
+
+
+def _wanted_folder(kind: str) -> Path:
+    return Path(variables.read("SHINARI_CACHE_DIR") or _user_cache()) / kind
+
+
+def _user_cache() -> Path:
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):
-            return place
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix=f"shinari-{kind}-"))
+        home = Path.home()
+    except RuntimeError:
+        raise SceneError("environment: SHINARI_CACHE_DIR: there is no home folder; expected a folder") from None
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or home / ".cache"
+    return Path(base) / "shinari"
+
+
+def _writable_folder(wanted: Path, kind: str) -> Path:
+    try:
+        wanted.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=wanted):
+            return wanted
+    except OSError as error:
+        warn_of_cache(wanted, f"cannot be written ({error.strerror}); what is made is kept for this process only")
+    made, process = Path(tempfile.mkdtemp(prefix=f"shinari-{kind}-")), os.getpid()
+
+    def clear() -> None:
+        if os.getpid() == process:  # a forked child leaves it to its parent
+            shutil.rmtree(made, ignore_errors=True)
+
+    atexit.register(clear)
+    return made
 
 
 def warn_of_cache(folder: Path | str, problem: str) -> None:
@@ -64,7 +101,8 @@ def warn_of_cache(folder: Path | str, problem: str) -> None:
 def read_verified(path: Path) -> bytes | None:
     """Content of a file that `write_verified` wrote; None where there is none, or a damaged one, which is deleted."""
     try:
-        data = path.read_bytes()
+        # a pipe would be waited for without end
+        data = path.read_bytes() if stat.S_ISREG(path.stat().st_mode) else b""
     except OSError:
         return None
     if hashlib.sha256(data[:-_SUM]).digest() == data[-_SUM:]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from shinari import variables
 from shinari.compute import cached_files, object_files
 from shinari.compute.progress import Progress
 
@@ -44,6 +45,7 @@ def compile_missing(missing: "Iterable[Native]") -> None:
         if isinstance(native.source, Kernel):
             native.source.require_own_variables()
     progress = Progress(len(natives))
+    object_files.folder()  # children write to that of this process
     if len(natives) > 1 and processes() > 1:
         # Numba reads what it can compile when it first compiles, for 0.3 s: each child would do that again
         backend.cpu_target.typing_context.refresh()
@@ -55,14 +57,13 @@ def compile_missing(missing: "Iterable[Native]") -> None:
             object_files.write(native.symbol, backend.compile_object(native))
             progress.tell(progress.done + 1)
         compiled.append(native.symbol)
-    progress.finish()
+    progress.finish(kept=object_files.is_kept())
 
 
 def processes() -> int:
     """Processes that compile."""
-    wanted = os.environ.get("SHINARI_COMPILE_PROCESSES")
-    if wanted is not None and wanted.isdigit():
-        return int(wanted)
+    if (wanted := variables.read("SHINARI_COMPILE_PROCESSES")) is not None:
+        return wanted
     if not hasattr(os, "fork") or sys.platform == "darwin":
         return 1
     return len(os.sched_getaffinity(0))
@@ -149,7 +150,9 @@ def _compile_alone(native: "Native", *, wait: bool) -> bool:
     path = object_files.folder() / f"{native.symbol}.lock"
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
-            file = stack.enter_context(path.open("wb"))
+            # a pipe opened for both is not waited for
+            file = os.open(path, os.O_RDWR | os.O_CREAT)
+            stack.callback(os.close, file)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:

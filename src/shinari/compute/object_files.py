@@ -5,15 +5,18 @@ are searched in turn: that of the user, then the one that comes with the package
 that is damaged counts as missing.
 """
 
-import os
 import platform
+import subprocess
+import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shinari import check, variables
 from shinari.compute import bounds, cached_files
 from shinari.compute.once import LOCK
+from shinari.errors import SceneError
 
 if TYPE_CHECKING:
     from shinari.compute.kernels import Native
@@ -45,14 +48,41 @@ def triple() -> str:
 
 @cache
 def processor() -> str:
-    """The processor for which kernels are compiled; `SHINARI_CPU` names another one, `native` means this one."""
-    wanted = os.environ.get("SHINARI_CPU")
+    """The processor for which kernels are compiled; `SHINARI_CPU` names another one, `native` means this one.
+
+    Raises:
+        SceneError: LLVM does not know that name, or compiles nothing for it here.
+    """
+    wanted = variables.read("SHINARI_CPU")
     if wanted and wanted != "native":
+        _require_processor(wanted)
         return wanted
     features = _llvm().get_host_cpu_features()
     if not wanted and platform.machine() in ("x86_64", "AMD64") and all(map(features.get, _V3)):
         return BASELINE
     return _llvm().get_host_cpu_name()
+
+
+_TRY_PROCESSOR = """
+import sys
+import llvmlite.binding as llvm
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(cpu=sys.argv[1])
+machine.emit_object(llvm.parse_assembly("define i64 @f(i64 %a) { ret i64 %a }"))
+"""
+
+
+def _require_processor(name: str) -> None:
+    """See to it that LLVM compiles for a processor, in another process: it ends the one in which it does not."""
+    if name in (BASELINE, _llvm().get_host_cpu_name()):
+        return
+    tried = subprocess.run([sys.executable, "-c", _TRY_PROCESSOR, name], capture_output=True, text=True)
+    if tried.returncode or "not a recognized processor" in tried.stderr:
+        raise SceneError(
+            f"environment: SHINARI_CPU: expected native, or a processor of this platform that LLVM knows, such as "
+            f"{_llvm().get_host_cpu_name()}, got {check.short(name)}"
+        )
 
 
 def folder() -> Path:
@@ -64,17 +94,22 @@ def read(symbol: str) -> tuple[bytes, Path] | None:
     """The object code of a symbol and its file; None when there is none, or a damaged one."""
     if symbol in _unwritten:
         return _unwritten[symbol], Path()
-    for place in (folder(), SHIPPED):
-        path = place / f"{symbol}.o"
-        if (data := cached_files.read_verified(path)) is not None:
-            return data, path
-    return None
+    if (found := cached_files.read_cached("objects", f"{symbol}.o")) is not None:
+        return found
+    path = SHIPPED / f"{symbol}.o"
+    data = cached_files.read_verified(path)
+    return None if data is None else (data, path)
 
 
 def write(symbol: str, data: bytes) -> None:
     """Keep the object code of a symbol; on a full or read-only disk for this process only."""
     if not cached_files.write_verified(folder() / f"{symbol}.o", data):
         _unwritten[symbol] = data
+
+
+def is_kept() -> bool:
+    """Whether the next process finds what this one compiled."""
+    return not _unwritten and cached_files.is_kept("objects")
 
 
 def load(natives: "Iterable[Native]") -> None:

@@ -5,11 +5,12 @@ Messages go to the logger `shinari` at level INFO. Where nobody has set up loggi
 """
 
 import logging
-import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from shinari import variables
 
 PATIENCE = 1.0
 """Time that compiling takes before anything is said [s]."""
@@ -48,11 +49,12 @@ class Progress:
             self._told = now
             logger.info("compiling kernel %d of %d, once on this machine ...", done + 1, self._kernels)
 
-    def finish(self) -> None:
-        """All have been compiled."""
+    def finish(self, *, kept: bool) -> None:
+        """All have been compiled; whether they are kept for later runs."""
         if self._told is not None:
             seconds = time.perf_counter() - self._begun
-            logger.info("compiled %d kernels in %.1f s; later runs load them", self._kernels, seconds)
+            later = "later runs load them" if kept else "later runs compile them again"
+            logger.info("compiled %d kernels in %.1f s; %s", self._kernels, seconds, later)
 
 
 @contextmanager
@@ -69,7 +71,7 @@ def quietly(quiet: bool = True) -> Iterator[None]:
 def _install() -> None:
     logger.addHandler(_Printer())
     if logger.level == logging.NOTSET:
-        logger.setLevel(logging.WARNING if os.environ.get("SHINARI_QUIET", "0") not in ("", "0") else logging.INFO)
+        logger.setLevel(logging.WARNING if variables.is_set("SHINARI_QUIET") else logging.INFO)
 
 
 _install()

@@ -21,6 +21,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from shinari import variables
 from shinari.compute.kernels import function, shared
 from shinari.compute.primitives import (
     atomic_add,
@@ -281,8 +282,7 @@ def off_this_processor(threads: list[int]) -> Iterator[None]:
 def processors() -> int:
     """Processors that this process may use; `SHINARI_NUM_THREADS` lowers it."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wanted = os.environ.get("SHINARI_NUM_THREADS", "")
-    return min(int(wanted), count) if wanted.isdigit() and int(wanted) > 0 else count
+    return min(variables.read("SHINARI_NUM_THREADS") or count, count)
 
 
 _team: Team | None = None

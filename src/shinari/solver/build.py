@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import shinari.constraints  # noqa: F401  registers the types that come with the package
+from shinari import variables
 from shinari.constraints.registry import constraint_type
 from shinari.errors import SceneError
 from shinari.geometry.ordering import locality_order
@@ -56,8 +57,9 @@ def build_model(scene: Contents, settings: Settings) -> Model:
     """Build the model of a scene.
 
     Raises:
-        SceneError: The scene is empty, or a row cannot be built.
+        SceneError: The scene is empty, a row cannot be built, or a variable of the environment is wrong.
     """
+    variables.check_all()
     n = scene.particle_count
     if n == 0 and not scene.bodies:
         raise SceneError("scene: is empty; add an object with add_cloth, add_rope, add_rigid_body, ...")

@@ -36,31 +36,31 @@ def ptx(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
 
 def ptx_of_all(kernels: list[tuple[Kernel, type]], capability: tuple[int, int]) -> list[str]:
     """PTX of kernels; see `ptx`. Where several are missing, several processes compile them."""
-    places = [place_of(*each, capability) for each in kernels]
-    found = [cached_files.read_verified(path) for path in places]
+    names = [file_of(*each, capability) for each in kernels]
+    found = [cached_files.read_cached("ptx", name) for name in names]
     missing = [number for number, data in enumerate(found) if data is None]
     if len(missing) > 1 and compiling.processes() > 1:
         # what each child would load again
         compiled(words.set_word, np.float32, capability)
         progress = Progress(len(missing))
+        cached_files.cache_folder("ptx")  # children write to that of this process
         compiling.in_children(lambda k, _: bool(ptx(*kernels[missing[k]], capability)), len(missing), progress)
-        progress.finish()
+        progress.finish(kept=cached_files.is_kept("ptx"))
         for number in missing:
-            found[number] = cached_files.read_verified(places[number])
+            found[number] = cached_files.read_cached("ptx", names[number])
     texts = []
-    for each, path, data in zip(kernels, places, found, strict=True):
-        text = compiled(*each, capability) if data is None else data.decode()
-        if data is None:
-            cached_files.write_verified(path, text.encode())
+    for each, name, there in zip(kernels, names, found, strict=True):
+        text = compiled(*each, capability) if there is None else there[0].decode()
+        if there is None:
+            cached_files.write_verified(cached_files.cache_folder("ptx") / name, text.encode())
         texts.append(text)
     return texts
 
 
-def place_of(kernel: Kernel, precision: type, capability: tuple[int, int]) -> Path:
-    """File in the cache of the PTX of a kernel."""
+def file_of(kernel: Kernel, precision: type, capability: tuple[int, int]) -> str:
+    """Name of the file of the PTX of a kernel in the cache."""
     made_of = (toolchain(), capability, kernel.made_of(precision), dependencies(kernel.python_function, precision))
-    name = f"{kernel.name}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}"
-    return cached_files.cache_folder("ptx") / f"{name}.ptx"
+    return f"{kernel.name}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}.ptx"
 
 
 @cache
