@@ -49,6 +49,8 @@ def describe(path: Path, package: Path | None = None) -> dict[str, Any]:
         raise FileError(f"{path}: no such file")
     if path.is_dir():
         raise FileError(f"{path}: is a folder")
+    if not path.is_file():
+        raise FileError(f"{path}: is no regular file")
     if suffix == ".toml":
         return _scene(path)
     if suffix in (".urdf", ".xml", ".mjcf"):

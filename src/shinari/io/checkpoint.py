@@ -30,6 +30,7 @@ from shinari.api.simulation import Simulation
 from shinari.compute import Record
 from shinari.constraints.registry import ConstraintType
 from shinari.errors import ContactWarning, FileError, FluidWarning, SceneError, ShinariError, require
+from shinari.input_files import require_regular
 from shinari.io.codec import Codec, decode, record_class
 from shinari.io.decode_scene import scene_node, scene_of
 from shinari.io.frames import frame_of, layout_of
@@ -292,6 +293,7 @@ def _check_seal(path: str | os.PathLike, h5py: Any) -> None:
     """Refuse a file that is not, bit by bit, what `save` wrote."""
     file = Path(path)
     try:
+        require_regular(file)
         size = file.stat().st_size
         with file.open("rb") as stream:
             head = stream.read(len(_HDF5))

@@ -30,6 +30,7 @@ from typing import IO
 import numpy as np
 
 from shinari.errors import FileError
+from shinari.input_files import require_regular
 from shinari.io.results import (
     BODY_FIELDS,
     MEASURED,
@@ -98,6 +99,7 @@ def read_npz(path: str | os.PathLike) -> dict[str, np.ndarray]:
         FileError: The file is missing, is no such archive, is cut short, or holds pickled objects.
     """
     try:
+        require_regular(path)
         # NumPy does not close a file of its own that it cannot read
         with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
@@ -232,6 +234,7 @@ def _layout(arrays: dict[str, np.ndarray]) -> Layout:
 def _reading(path: str | os.PathLike) -> Iterator[None]:
     """Says which file it was that could not be read, and why."""
     try:
+        require_regular(path)
         yield
     except KeyError as error:
         raise FileError(f"{path}: is no run of shinari, or one of an older version: {error} missing") from error

@@ -173,6 +173,8 @@ def open_cache(path: str | os.PathLike) -> Cache:
         raise FileError(f"{path}: no such file")
     if os.path.isdir(path):
         raise FileError(f"{path}: is a folder")
+    if not os.path.isfile(path):
+        raise FileError(f"{path}: is no regular file")
     if suffix == ".npz":
         return Cache(path, NpzFrames(path))
     if suffix == ".vtkhdf":

@@ -32,6 +32,7 @@ import numpy as np
 from shinari import check
 from shinari.api.scene import Scene
 from shinari.errors import FileError, SceneError, ShinariError
+from shinari.input_files import read_bytes
 from shinari.io import scene_schema as schema
 from shinari.io import schema_objects as objects
 from shinari.io.scene_fields import material_of, pin
@@ -112,7 +113,7 @@ def read_document(path: Path) -> dict[str, Any]:
         FileError: The file cannot be read.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
         return tomllib.loads(text)
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from shinari.errors import FileError, SweepError
+from shinari.input_files import require_regular
 from shinari.partial_files import reason
 
 FILE = "results.jsonl"
@@ -32,6 +33,7 @@ def rows_of(folder: Path) -> Iterator[dict[str, Any]]:
     """
     path = folder / FILE
     try:
+        require_regular(path)
         with path.open("rb") as stream:
             for line in stream:
                 row = _row(line)

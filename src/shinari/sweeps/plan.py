@@ -10,6 +10,7 @@ import msgspec
 
 from shinari import check
 from shinari.errors import FileError, SweepError
+from shinari.input_files import read_bytes
 from shinari.partial_files import reason, writing
 from shinari.sweeps.functions import Function
 
@@ -124,7 +125,7 @@ def load(folder: Path) -> Plan:
     """
     path = folder / FILE
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_bytes(path))
         if isinstance(found, dict) and found.get("format") != FORMAT:
             raise FileError(
                 f"{path}: is a plan of format {check.short(found.get('format'))}; this version reads {FORMAT}"

@@ -14,6 +14,7 @@ from shinari.geometry.files.meshes import read_mesh
 from shinari.geometry.files.usd_crate import check_crate
 from shinari.geometry.mesh_sequence import MeshSequence
 from shinari.geometry.triangulate import fan_out
+from shinari.input_files import read_bytes
 from shinari.partial_files import reason
 
 USD = (".usd", ".usda", ".usdc")
@@ -83,7 +84,7 @@ def read_animation(
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot be read: {reason(error)}") from error
 

@@ -12,6 +12,7 @@ from shinari.errors import FileError
 from shinari.geometry.files.meshes import parse_mesh
 from shinari.geometry.files.obj import parse_obj_attributes
 from shinari.geometry.files.ply_reader import parse_ply_attributes
+from shinari.input_files import read_bytes
 from shinari.partial_files import reason
 
 EXTENSIONS = (".obj", ".ply")
@@ -41,7 +42,7 @@ def read_attributes(path: str | os.PathLike) -> dict[str, np.ndarray]:
             f"as PLY, or give arrays"
         )
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot be read: {reason(error)}") from error
     vertices, faces = parse_mesh(path, suffix, data)

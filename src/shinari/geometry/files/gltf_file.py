@@ -21,6 +21,7 @@ import numpy as np
 from shinari import check
 from shinari.errors import FileError
 from shinari.geometry.files.gltf_document import Accessor, BufferView, Document
+from shinari.input_files import read_bytes
 from shinari.partial_files import reason
 
 COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
@@ -229,7 +230,7 @@ class GltfFile:
                     f"{label}: names the file {check.short(uri)}, which lies outside its folder; put it next to "
                     f"{self.path.name}"
                 )
-            return file.read_bytes()
+            return read_bytes(file)
         except (FileError, MemoryError):
             raise
         except (OSError, ValueError) as error:

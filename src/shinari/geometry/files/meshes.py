@@ -24,6 +24,7 @@ from shinari.geometry.files.gltf_meshes import read_gltf
 from shinari.geometry.files.obj import format_obj, parse_obj
 from shinari.geometry.files.ply_reader import face_bytes, parse_ply
 from shinari.geometry.triangulate import fan_out
+from shinari.input_files import read_bytes
 from shinari.partial_files import reason, writing
 
 EXTENSIONS = (".obj", ".ply", ".stl", ".gltf", ".glb")
@@ -45,7 +46,7 @@ def read_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
     path = check.path("mesh", "path", path)
     suffix = _check_extension(path)
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot be read: {reason(error)}") from error
     return parse_mesh(path, suffix, data)

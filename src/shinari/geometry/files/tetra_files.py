@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shinari import check
 from shinari.errors import FileError, MissingExtraError, require
 from shinari.geometry.tetrahedra.check import orient
+from shinari.input_files import require_regular
 from shinari.partial_files import reason
 
 EXTENSIONS = (".node", ".ele", ".msh", ".vtk", ".vtu")
@@ -45,6 +46,7 @@ def read_tetrahedra(path: str | os.PathLike) -> tuple[NDArray[np.float64], NDArr
             f"{path}: unknown extension {check.short(suffix)} for tetrahedra, expected one of {', '.join(EXTENSIONS)}"
         )
     try:
+        require_regular(path)
         with path.open("rb"):
             pass
     except (OSError, ValueError) as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from shinari.errors import FileError
+from shinari.input_files import require_regular
 
 MAGIC, HEADER = b"PXR-USDC", 24
 MOST = 1024
@@ -29,6 +30,7 @@ def check_crate(path: Path) -> None:
         FileError: It is damaged.
         OSError: It cannot be read.
     """
+    require_regular(path)
     with path.open("rb") as file:
         header = file.read(HEADER)
         if len(header) < HEADER or not header.startswith(MAGIC):

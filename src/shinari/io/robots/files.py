@@ -7,6 +7,7 @@ from pathlib import Path
 
 from shinari import check
 from shinari.errors import FileError
+from shinari.input_files import read_bytes
 from shinari.partial_files import reason
 
 PACKAGES = ("package://", "model://")
@@ -83,7 +84,7 @@ class Files:
         """
         file = self.find(tag, name, folder)
         try:
-            return file.read_bytes()
+            return read_bytes(file)
         except (OSError, ValueError) as error:
             raise FileError(
                 f"{self._path}: <{tag}>: the file {check.short(name)} cannot be read: {reason(error)}; put it at {file}"
@@ -117,7 +118,7 @@ class Files:
 def _declares(path: Path, name: str) -> bool:
     """Whether a package.xml is that of the package."""
     try:
-        text = path.read_text(errors="replace")
+        text = read_bytes(path).decode("utf-8", "replace")
     except (OSError, ValueError):
         return False
     return re.search(rf"<name>\s*{re.escape(name)}\s*</name>", text) is not None

@@ -6,6 +6,7 @@ from xml.etree.ElementTree import Element
 from xml.parsers import expat
 
 from shinari.errors import FileError
+from shinari.input_files import read_bytes
 from shinari.partial_files import reason
 
 DEEPEST = 200
@@ -38,7 +39,7 @@ def parse(path: Path, data: bytes | None = None) -> Element:
         depth -= 1
 
     try:
-        data = path.read_bytes() if data is None else data
+        data = read_bytes(path) if data is None else data
         # some programs write blank lines before the declaration
         data = data.lstrip()
         scanner = expat.ParserCreate()
