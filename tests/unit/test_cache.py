@@ -151,7 +151,7 @@ def test_only_formats_that_keep_it_are_measured(tmp_path: Path, monkeypatch: pyt
     scene = sn.Scene()
     scene.add_rope([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     simulation = sn.Simulation(scene, threads=1)
-    monkeypatch.setattr(simulation, "measure", lambda: pytest.fail("measured for nobody"))
+    monkeypatch.setattr(sn.Simulation, "measure", lambda self: pytest.fail("measured for nobody"))
     with Recorder(simulation, [tmp_path / "run.ply"]) as recorder:
         recorder.record()
 

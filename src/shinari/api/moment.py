@@ -42,7 +42,7 @@ class Moment:
         if self._transfer is None:
             return self._simulation
         state = self._state.of(self._transfer.arrays())
-        return Simulation.of_run(self._simulation.scene, self._run.at(state))
+        return Simulation.of_run(self._run.at(state))
 
     def close(self) -> None:
         """It is not read any more."""

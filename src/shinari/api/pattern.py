@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from shinari import check
+from shinari.attributes import OwnAttributes
 from shinari.errors import SceneError
 from shinari.geometry.motion import NO_ROTATION, rotation_matrix
 from shinari.geometry.triangulate import triangulate_polygon
@@ -15,7 +16,7 @@ MOST_TRIANGLES = 1_000_000
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 
 
-class Pattern:
+class Pattern(OwnAttributes):
     """Panels and seams, and the mesh that they become: `scene.add_cloth(pattern, sewing=pattern.seams)`.
 
     Args:
@@ -24,6 +25,8 @@ class Pattern:
     Raises:
         SceneError: The spacing is not above 0.
     """
+
+    _label = "Pattern"
 
     def __init__(self, spacing: float) -> None:
         self._spacing = check.number("Pattern", "spacing", spacing, above=0.0)

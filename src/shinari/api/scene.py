@@ -29,6 +29,8 @@ class Scene(Contents):
         SceneError: A value is no number of the right shape, or outside its bounds.
     """
 
+    _label = "scene"
+
     add_particles = sheets.add_particles
     add_cloth = sheets.add_cloth
     add_rope = sheets.add_rope

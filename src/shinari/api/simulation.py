@@ -17,6 +17,7 @@ from shinari.api.pins import Pins
 from shinari.api.ray_queries import RayQueries
 from shinari.api.scene import Scene
 from shinari.api.visual_surfaces import surface_now
+from shinari.attributes import OwnAttributes
 from shinari.errors import SceneError
 from shinari.model.model import Model
 from shinari.model.settings import Settings, device_or_default
@@ -52,7 +53,7 @@ def forward(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Con
     return call
 
 
-class Simulation:
+class Simulation(OwnAttributes):
     """A scene that runs.
 
     Args:
@@ -92,6 +93,8 @@ class Simulation:
         ContactWarning: Objects overlap or intersect at the start; the message gives names, depth and position.
     """
 
+    _label = "simulation"
+
     def __init__(  # noqa: PLR0913  public interface, by keyword
         self,
         scene: Scene,
@@ -115,7 +118,6 @@ class Simulation:
         device: str | None = None,
     ) -> None:
         check.kind("simulation", "scene", scene, Scene)
-        self.scene = scene
         settings = Settings(
             dt=dt,
             substeps=substeps,
@@ -141,11 +143,16 @@ class Simulation:
         set_simulation(scene, self)
 
     @classmethod
-    def of_run(cls, scene: Scene, run: Run) -> "Simulation":
+    def of_run(cls, run: Run) -> "Simulation":
         """The simulation of a run that exists: one of many worlds."""
         simulation = cls.__new__(cls)
-        simulation.scene, simulation._run, simulation._left_over = scene, run, 0.0
+        simulation._run, simulation._left_over = run, 0.0
         return simulation
+
+    @property
+    def scene(self) -> Scene:
+        """The scene that it was built of."""
+        return cast(Scene, self._run.scene)
 
     @property
     def described(self) -> Scene:

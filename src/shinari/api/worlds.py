@@ -11,6 +11,7 @@ from shinari.api.changes import changed_material
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.api.vary import Variation
+from shinari.attributes import OwnAttributes
 from shinari.compute.threads import processors
 from shinari.errors import DivergenceError, MemoryLimitError, SceneError
 from shinari.model.settings import Settings
@@ -32,11 +33,13 @@ ON_DIVERGENCE = ("raise", "hold")
 TOLD = 3
 
 
-class WorldStates:
+class WorldStates(OwnAttributes):
     """The states of all worlds. Arrays are views, writable; an array that is assigned is copied in.
 
     They mean what those of `Simulation.state` mean, with an axis of worlds in front.
     """
+
+    _label = "worlds"
 
     def __init__(self, arrays: dict[str, np.ndarray], device: Host | Gpu) -> None:
         self._arrays, self._device = device.arrays(arrays), device
@@ -129,7 +132,7 @@ class WorldStates:
             target[...] = array
 
 
-class Worlds:
+class Worlds(OwnAttributes):
     """Many copies of a scene, each with parameters, a state and controls of its own.
 
     A world has the same bits as a `Simulation` of its scene, whatever the others do. Each takes its steps on one
@@ -155,6 +158,8 @@ class Worlds:
         ContactWarning: Objects overlap at the start.
     """
 
+    _label = "worlds"
+
     def __init__(
         self,
         scene: Scene,
@@ -166,12 +171,12 @@ class Worlds:
         **settings: Any,
     ) -> None:
         check.kind("worlds", "scene", scene, Scene)
-        self.scene, count = scene, check.count("worlds", "count", count)
-        self.settings = _settings(settings)
+        self._scene, count = scene, check.count("worlds", "count", count)
+        self._settings = _settings(settings)
         self._threads = processors() if threads is None else check.count("worlds", "threads", threads)
         self._holds = check.choice("worlds", "on_divergence", on_divergence, ON_DIVERGENCE) == "hold"
         variation = Variation(scene, count, vary)
-        model = build_model(scene, self.settings)
+        model = build_model(scene, self._settings)
         for system in model.systems:
             system.warn(scene, model)
         rows = RowTable(scene) if variation else None
@@ -182,16 +187,16 @@ class Worlds:
         widths = (3, 4, 3, 3)
         for name, width in zip(_BODIES, widths, strict=True):
             shown[f"parts/bodies/{name}"] = np.zeros((count, len(scene.bodies), width))
-        device = for_device(self.settings.device)
+        device = for_device(self._settings.device)
         self._state = WorldStates(shown, device)
         if not scene.bodies:
             shown = {name: shown[name] for name in ("positions", "velocities")}
         progress = Progress.zeros(count)
         self._worlds: list[World] = []
         for k in range(count):
-            described, own = (scene, model) if rows is None else variation.model(k, model, self.settings, rows)
+            described, own = (scene, model) if rows is None else variation.model(k, model, self._settings, rows)
             views = {name: array[k] for name, array in shown.items()}
-            self._worlds.append(World(scene, self.settings, own, described, views, progress, k, device.beside()))
+            self._worlds.append(World(scene, self._settings, own, described, views, progress, k, device.beside()))
         self._steps, self._snapshots = WorldSteps(self._worlds, progress), Snapshots(self._worlds)
         self._diverged = np.zeros(count, bool)
 
@@ -199,7 +204,7 @@ class Worlds:
         return len(self._worlds)
 
     def __repr__(self) -> str:
-        return f"<Worlds: {len(self)} of {self.scene!r}>"
+        return f"<Worlds: {len(self)} of {self._scene!r}>"
 
     def __reduce__(self) -> NoReturn:
         """Refuse copies by `copy` and `pickle`: memory that compiled code points to cannot be copied so.
@@ -213,6 +218,16 @@ class Worlds:
         )
 
     @property
+    def scene(self) -> Scene:
+        """The scene of which the worlds are copies."""
+        return self._scene
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of all worlds."""
+        return self._settings
+
+    @property
     def state(self) -> WorldStates:
         """The states: `state.positions` (W, N, 3) and so on. Writing to them acts on the next step."""
         return self._state
@@ -220,7 +235,7 @@ class Worlds:
     @property
     def times(self) -> np.ndarray:
         """Simulated time of each world since its start or last reset [s], (W,)."""
-        return self._steps.frames * self.settings.dt
+        return self._steps.frames * self._settings.dt
 
     @property
     def diverged(self) -> np.ndarray:
@@ -329,7 +344,7 @@ class Worlds:
             SceneError: There is no world of that number.
         """
         index = check.count("worlds", "index", index, least=0, most=len(self) - 1)
-        return Simulation.of_run(self.scene, self._worlds[index])
+        return Simulation.of_run(self._worlds[index])
 
     def energy(self) -> Energy:
         """Energies of all worlds [J], as those of `Simulation.energy`, each (W,)."""
@@ -374,8 +389,8 @@ class Worlds:
             SceneError: It is no tendon of this scene or has no actuator, or a command is outside its limits; no world
                 has got one.
         """
-        known = self.scene.find("worlds", "tendon", tendon, TendonHandle)
-        law, chosen = self.scene.tendons[known.index].actuator, self._chosen(mask)
+        known = self._scene.find("worlds", "tendon", tendon, TendonHandle)
+        law, chosen = self._scene.tendons[known.index].actuator, self._chosen(mask)
         if law is None:
             raise SceneError(f"worlds: command: tendon {known.name!r} has no actuator; add it with actuator=")
         shape = () if len(law.inputs) == 1 else (len(law.inputs),)
@@ -392,7 +407,7 @@ class Worlds:
             SceneError: One is no joint of this scene.
         """
         given = check.sequence("worlds", "joints", joints)
-        known = [self.scene.find("worlds", "joints", joint, JointHandle) for joint in given]
+        known = [self._scene.find("worlds", "joints", joint, JointHandle) for joint in given]
         each = [self.world(k).bodies.coordinates(known) for k in range(len(self))]
         return np.array([values for values, _ in each]), np.array([rates for _, rates in each])
 
@@ -425,7 +440,7 @@ class Worlds:
         Raises:
             SceneError: A field is unknown or cannot change, or a value has another shape or is outside its bounds.
         """
-        known = self.scene.find("worlds", "target", target, Handle)
+        known = self._scene.find("worlds", "target", target, Handle)
         chosen = self._chosen(mask)
         each = {name: self._each(name, value, chosen, ()) for name, value in values.items()}
         rows = [{name: value[row] for name, value in each.items()} for row in range(len(chosen))]

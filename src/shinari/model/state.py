@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from shinari import check
+from shinari.attributes import OwnAttributes
 from shinari.errors import SceneError
 from shinari.model.model import Model
 from shinari.scene.contents import Contents
@@ -18,7 +19,7 @@ def array_layout(arrays: dict[str, np.ndarray], growing: frozenset[str]) -> dict
 
 
 @dataclass(eq=False, repr=False)
-class State:
+class State(OwnAttributes):
     """State of a simulation.
 
     `positions` and `velocities` are the arrays themselves, not copies: writing into them acts on the next step, and
@@ -37,6 +38,7 @@ class State:
         coloured: Whether the rows of blocks stand in the order of a Gauss-Seidel sweep, else as they were added.
     """
 
+    _label = "state"
     _positions: np.ndarray
     _velocities: np.ndarray
     x: np.ndarray
@@ -49,14 +51,6 @@ class State:
     coloured: bool = True
     external_work: float = 0.0
     growing: frozenset[str] = frozenset()
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse names that there are not: a value under a misspelt one would be kept, and nothing would move."""
-        fields = State.__dataclass_fields__  # states on a device have more
-        if type(self) is State and not name.startswith("_") and name not in fields and not hasattr(State, name):
-            known = sorted(each for each in {*fields, *vars(State)} if not each.startswith("_"))
-            raise SceneError(f"state: unknown name {check.short(name)}; known are {check.names(known, near=name)}")
-        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         bodies = self.system_arrays.get("bodies/positions", ())

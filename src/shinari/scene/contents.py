@@ -6,6 +6,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 import numpy as np
 
 from shinari import check
+from shinari.attributes import OwnAttributes
 from shinari.errors import SceneError
 from shinari.scene.body import Body, Joint
 from shinari.scene.emitter import Sink, SinkHandle
@@ -20,8 +21,24 @@ C = TypeVar("C", bound="Contents")
 H = TypeVar("H", bound=Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle | TendonHandle)
 
 
-class Contents:
+class Contents(OwnAttributes):
     """Lists of all contents of a scene; a class for each kind of object adds to them."""
+
+    revision: int
+    particle_objects: list[ParticleObject]
+    rows: list[Rows]
+    body_rows: list[BodyRows]
+    volumes: list[Volume]
+    colliders: list[Collider]
+    force_fields: list[ForceField]
+    bodies: list[Body]
+    joints: list[Joint]
+    tendons: list[Tendon]
+    sinks: list[Sink]
+    pinned: set[int]
+    clamped: set[int]
+    ignored: set[frozenset[str]]
+    handles: dict[str, AnyHandle]
 
     def __init__(
         self,
@@ -33,21 +50,12 @@ class Contents:
     ) -> None:
         self.revision = 0
         self.gravity, self.wind, self.air_density, self.damping = gravity, wind, air_density, damping
-        self.particle_objects: list[ParticleObject] = []
-        self.rows: list[Rows] = []
-        self.body_rows: list[BodyRows] = []
-        self.volumes: list[Volume] = []
-        self.colliders: list[Collider] = []
-        self.force_fields: list[ForceField] = []
-        self.bodies: list[Body] = []
-        self.joints: list[Joint] = []
-        self.tendons: list[Tendon] = []
-        self.sinks: list[Sink] = []
-        self.pinned: set[int] = set()
-        self.clamped: set[int] = set()
-        # names of the two that pass through each other: {one, other} in ignored
-        self.ignored: set[frozenset[str]] = set()
-        self.handles: dict[str, AnyHandle] = {}
+        self.particle_objects, self.rows, self.body_rows, self.volumes = [], [], [], []
+        self.colliders, self.force_fields, self.bodies, self.joints = [], [], [], []
+        self.tendons, self.sinks, self.pinned, self.clamped = [], [], set(), set()
+        # names of the two that pass through each other: {one, other}
+        self.ignored = set()
+        self.handles = {}
         self._positions: np.ndarray | None = None
         self._numbers: dict[str, int] = {}
         self.revision = 0

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from shinari.attributes import OwnAttributes
 from shinari.io.robots.laws import AT_JOINT, BALL, command_limits, gear_of, law_of_model
 from shinari.io.robots.tendons import AT_TENDON, tendon_name
 from shinari.io.robots.transmissions import has_levers
@@ -18,7 +19,7 @@ FIXED_GAIN, NO_BIAS, AFFINE_BIAS, NO_DYNAMICS = 0, 0, 1, 0
 
 
 @dataclass
-class Actuator:
+class Actuator(OwnAttributes):
     """An actuator of an MJCF: a force on a joint, along a tendon or on a site.
 
     The force is gain u + offset - stiffness q - damping q', with the command u and the angle or length q of its target.
@@ -42,6 +43,7 @@ class Actuator:
         levers: Whether it acts on a site, through a crank or on a ball joint.
     """
 
+    _label = "actuator"
     name: str
     target: str
     on_tendon: bool

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from shinari import check
+from shinari.attributes import OwnAttributes
 from shinari.errors import SceneError
 from shinari.geometry.motion import rotation_matrix
 from shinari.model.simulation_view import Running
@@ -85,7 +86,7 @@ class Spring:
         )
 
 
-class Grab:
+class Grab(OwnAttributes):
     """Something that is held; `Simulation.grab` returns it.
 
     A grab belongs to whoever holds, not to the scene or its state: copies of the state and checkpoints are without it,
@@ -100,6 +101,15 @@ class Grab:
         body: The body, or -1.
         local: The place on the body in the axes of its frame [m], (3,).
     """
+
+    _label = "grab"
+    object_name: str
+    index: int | None
+    spring: Spring
+    work: float
+    slot: int
+    body: int
+    local: np.ndarray
 
     def __init__(
         self,
