@@ -105,7 +105,7 @@ class Pins:
 
     def _hold(self, fixed: np.ndarray) -> None:
         """Fix these particles as added, (N,) bool, and no others."""
-        self._run.refuse_within_step("pin")
+        self._run.stepping.refuse_within("pin")
         before, state, slots = self._run.model.masses > 0.0, self._run.state, self._run.model.slots
         if np.array_equal(fixed, ~before):
             return

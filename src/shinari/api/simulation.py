@@ -183,48 +183,54 @@ class Simulation(OwnAttributes):
         return self._run.state
 
     @property
+    def _idle(self) -> Run:
+        """The run, for what another thread than the one that takes steps must not ask meanwhile."""
+        self._run.stepping.refuse_elsewhere("read")
+        return self._run
+
+    @property
     def bodies(self) -> BodyQueries:
         """Poses of rigid bodies, and states, loads and motors of joints."""
-        return BodyQueries(self._run)
+        return BodyQueries(self._idle)
 
     @property
     def rods(self) -> RodQueries:
         """Frames and loads of rods."""
-        return RodQueries(self._run)
+        return RodQueries(self._idle)
 
     @property
     def fluids(self) -> FluidQueries:
         """Densities, pressures, particles and surfaces of fluids."""
-        return FluidQueries(self._run)
+        return FluidQueries(self._idle)
 
     @property
     def volumes(self) -> VolumeQueries:
         """Pressures and volumes of closed meshes."""
-        return VolumeQueries(self._run)
+        return VolumeQueries(self._idle)
 
     @property
     def _grains(self) -> GrainQueries:
-        return GrainQueries(self._run)
+        return GrainQueries(self._idle)
 
     @property
     def _contact_queries(self) -> ContactQueries:
-        return ContactQueries(self._run)
+        return ContactQueries(self._idle)
 
     @property
     def _ray_queries(self) -> RayQueries:
-        return RayQueries(self._run)
+        return RayQueries(self._idle)
 
     @property
     def _changes(self) -> Changes:
-        return Changes(self._run)
+        return Changes(self._idle)
 
     @property
     def _grab_queries(self) -> Grabs:
-        return Grabs(self._run)
+        return Grabs(self._idle)
 
     @property
     def _pins(self) -> Pins:
-        return Pins(self._run)
+        return Pins(self._idle)
 
     @property
     def _bound(self) -> BoundSystems:
@@ -411,22 +417,22 @@ class Simulation(OwnAttributes):
         known = self.scene.find("surface", "handle", handle, Handle, BodyHandle)
         if isinstance(known, BodyHandle):
             return self.body_surface(known)
-        return surface_now(self._run, known)
+        return surface_now(self._idle, known)
 
     def energy(self) -> Energy:
         """Kinetic, gravitational and elastic energy [J], their sum, and the work done from outside; see `Energy`.
 
         Gravity counts from the world's origin.
         """
-        return self._run.diagnostics.energy(self.state)
+        return self._idle.diagnostics.energy(self.state)
 
     def momentum(self) -> np.ndarray:
         """Linear momentum of all free particles [kg m/s], (3,)."""
-        return self._run.diagnostics.momentum(self.state)
+        return self._idle.diagnostics.momentum(self.state)
 
     def angular_momentum(self, about: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
         """Angular momentum of all free particles about a point [kg m^2/s], (3,)."""
-        return self._run.diagnostics.angular_momentum(self.state, check.vector("angular_momentum", "about", about))
+        return self._idle.diagnostics.angular_momentum(self.state, check.vector("angular_momentum", "about", about))
 
     def point_strains(self) -> np.ndarray:
         """How far the rows at each particle are strained, (N,): the mean over those that hold.
@@ -435,22 +441,22 @@ class Simulation(OwnAttributes):
         tetrahedra; stretch, shear and bending of the outermost fibre for rods; |S - 1| of the clusters for lumps. 0 for
         what has no rest shape: fluids, grains, loose particles.
         """
-        return self._run.diagnostics.point_strains(self.state)
+        return self._idle.diagnostics.point_strains(self.state)
 
     def point_forces(self) -> np.ndarray:
         """Largest force of a constraint row or a segment of a rod on each particle in the last substep [N], (N,).
 
         Contacts, the pressure of fluids and the goals of lumps are no rows; see `forces` and `contacts`.
         """
-        return self._run.diagnostics.point_forces(self.state)
+        return self._idle.diagnostics.point_forces(self.state)
 
     def measure(self) -> Measured:
         """Strains, forces, energies, momenta and residual at once, cheaper than one after the other."""
-        return self._run.diagnostics.measure(self.state)
+        return self._idle.diagnostics.measure(self.state)
 
     def residual(self) -> Residual:
         """How far each block is from being solved, and its strains; see `Residual`."""
-        return self._run.diagnostics.residual(self.state)
+        return self._idle.diagnostics.residual(self.state)
 
     def forces(self, of: str | RowsHandle | Handle | ColliderHandle | BodyHandle | JointHandle) -> Any:
         """Forces of constraint rows or of a joint in the last substep, or the contact force on an object over a step.
@@ -474,13 +480,13 @@ class Simulation(OwnAttributes):
         if isinstance(of, RowsHandle):
             if of._scene is not self.scene:
                 raise SceneError(f"forces: of: {of!r} belongs to another scene")
-            return self._run.diagnostics.forces(self.state, of.type)[of.rows.start : of.rows.stop]
+            return self._idle.diagnostics.forces(self.state, of.type)[of.rows.start : of.rows.stop]
         if isinstance(of, JointHandle):
             return self.joint_load(of)
         if not isinstance(of, str):
             of = self.scene.find("forces", "of", of, Handle, ColliderHandle, BodyHandle)
             return self._contact_queries.force_on(of.name)
-        return self._run.diagnostics.forces(self.state, of)
+        return self._idle.diagnostics.forces(self.state, of)
 
     def strains(self, of: str = "distance") -> np.ndarray:
         """Strain C / rest value of each row of a type, (M,), in the order in which they were added.
@@ -488,7 +494,7 @@ class Simulation(OwnAttributes):
         Raises:
             SceneError: The scene has no such rows, or the type no rest value to compare with.
         """
-        return self._run.diagnostics.strains(self.state, of)
+        return self._idle.diagnostics.strains(self.state, of)
 
     def collider_poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (K, 3) [m] and rotations (K, 4), w x y z, of the colliders now."""
@@ -505,7 +511,7 @@ class Simulation(OwnAttributes):
             SceneError: The state belongs to another model.
         """
         left_over = check.number("simulation", "left_over", left_over, least=0.0)
-        self._run.refuse_within_step("restore")
+        self._run.stepping.refuse_within("restore")
         self.state.restore(state)
         self._left_over = left_over
         self._pins.follow_state()

@@ -24,6 +24,7 @@ from shinari.solver.device_state import Gpu, Host, for_device
 from shinari.solver.diagnostics import Energy
 from shinari.solver.rebuild import RowTable
 from shinari.solver.snapshot import Snapshots
+from shinari.solver.stepping import Stepping
 from shinari.solver.world import Progress, World
 from shinari.solver.worlds import Errors, WorldSteps
 
@@ -192,11 +193,13 @@ class Worlds(OwnAttributes):
         if not scene.bodies:
             shown = {name: shown[name] for name in ("positions", "velocities")}
         progress = Progress.zeros(count)
+        self._stepping = Stepping()
         self._worlds: list[World] = []
         for k in range(count):
             described, own = (scene, model) if rows is None else variation.model(k, model, self._settings, rows)
             views = {name: array[k] for name, array in shown.items()}
-            self._worlds.append(World(scene, self._settings, own, described, views, progress, k, device.beside()))
+            world = World(scene, self._settings, own, described, views, progress, k, device.beside(), self._stepping)
+            self._worlds.append(world)
         self._steps, self._snapshots = WorldSteps(self._worlds, progress), Snapshots(self._worlds)
         self._diverged = np.zeros(count, bool)
 
@@ -257,12 +260,11 @@ class Worlds(OwnAttributes):
         """
         check.count("worlds", "count", count, least=0)
         chosen = self._chosen(mask)
-        for k in chosen:
-            self._worlds[k].refuse_within_step("step")
         if self._worlds[0].changed():
             raise SceneError("worlds: scene: was changed after the worlds were built; build new ones")
-        errors = self._steps.take(chosen[~self._diverged[chosen]], count, self._threads)
-        self._diverged[list(errors)] = True
+        with self._stepping.alone("step"):
+            errors = self._steps.take(chosen[~self._diverged[chosen]], count, self._threads)
+            self._diverged[list(errors)] = True
         if errors:
             self._tell(errors)
 
@@ -290,8 +292,9 @@ class Worlds(OwnAttributes):
             SceneError: The mask has another length, or a number is out of range.
         """
         chosen = self._chosen(mask)
-        self._snapshots.restore(chosen)
-        self._diverged[chosen] = False
+        with self._stepping.alone("reset"):
+            self._snapshots.restore(chosen)
+            self._diverged[chosen] = False
 
     def keep(self, mask: Any = None) -> None:
         """Let the present states be those to which `reset` brings worlds back: settled, filled, folded.
@@ -302,7 +305,9 @@ class Worlds(OwnAttributes):
         Raises:
             SceneError: The mask has another length, or a number is out of range.
         """
-        self._snapshots.keep(self._chosen(mask))
+        chosen = self._chosen(mask)
+        with self._stepping.alone("keep"):
+            self._snapshots.keep(chosen)
 
     def restore(self, state: State, *, mask: Any = None) -> None:
         """Let worlds go on from a state: of a `Simulation` of the scene, or of one of them.
@@ -348,7 +353,7 @@ class Worlds(OwnAttributes):
 
     def energy(self) -> Energy:
         """Energies of all worlds [J], as those of `Simulation.energy`, each (W,)."""
-        each = [world.diagnostics.energy(world.state) for world in self._worlds]
+        each = [self.world(k).energy() for k in range(len(self))]
         values: dict[str, Any] = {
             field.name: np.array([getattr(e, field.name) for e in each]) for field in fields(Energy)
         }

@@ -3,8 +3,7 @@
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +26,7 @@ from shinari.solver.ray_targets import RayTargets
 from shinari.solver.rebuild import RowTable
 from shinari.solver.recolour import move_rows, recoloured
 from shinari.solver.step import record_step, step
+from shinari.solver.stepping import Stepping
 from shinari.systems.grabs.queries import Grab
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Run:
         model: Its model with these settings.
         described: The scene with other materials and the like, of which the model is; None: the scene.
         device: Where its arrays live; None: in memory of its own.
+        stepping: Who takes steps; None: this run has nothing to do with others.
 
     Attributes:
         scene: The scene as it was built.
@@ -62,6 +63,7 @@ class Run:
         bound: The systems, bound to the arrays of the state.
         grabs: What is held now.
         diagnostics: What is measured of a state.
+        stepping: Who takes steps.
     """
 
     def __init__(
@@ -71,9 +73,11 @@ class Run:
         model: Model,
         described: Contents | None = None,
         device: Host | Gpu | None = None,
+        stepping: Stepping | None = None,
     ) -> None:
         self.scene, self.described = scene, scene if described is None else described
         self.initial = self.described
+        self.stepping = Stepping() if stepping is None else stepping
         self.settings, self.model = settings, model
         self._revision, self._built = scene.revision, frozenset(scene.handles)
         self._built_rows: Counter[str] = Counter()
@@ -84,7 +88,6 @@ class Run:
         self.state = self._device.state(self.first_state())
         self.state.coloured = settings.sweep == "gauss-seidel"
         self.grabs: list[Grab] = []
-        self._in_step = False
         self._profiler = Profiler()
         self.bind()
         self.diagnostics = Diagnostics(model, settings)
@@ -117,7 +120,10 @@ class Run:
             DeviceError: The GPU failed; the state is the last one that was copied to the host.
             SceneError: A function of the scene, which a step calls, takes a step itself.
         """
-        self.refuse_within_step("step")
+        with self.stepping.alone("step"):
+            self._take_steps(count)
+
+    def _take_steps(self, count: int) -> None:
         begun = time.perf_counter()
         for _ in range(count):
             frame = self.state.frame + 1
@@ -133,31 +139,9 @@ class Run:
                 ) from error
         self._profiler.add(count, time.perf_counter() - begun)
 
-    @contextmanager
-    def within_step(self) -> Iterator[None]:
-        """For the time in which a step calls functions of the scene."""
-        self._in_step = True
-        try:
-            yield
-        finally:
-            self._in_step = False
-
-    def refuse_within_step(self, what: str) -> None:
-        """Refuse a call by a motion, a wind or another function of the scene while a step calls it.
-
-        Raises:
-            SceneError: A step is being taken.
-        """
-        if self._in_step:
-            raise SceneError(
-                f"simulation: {what}: called by a function of the scene within a step; call it between steps"
-            )
-
     def _take_step(self) -> None:
         before = self.lasting()
-        with self.within_step():
-            done = self._step_or_undo(before)
-        if not done:
+        if not self._step_or_undo(before):
             raise self.diverged(before)
         if self.settings.precision == "float32":
             self.recentre()
@@ -169,7 +153,7 @@ class Run:
     def at(self, state: State) -> "Run":
         """This run with a state of another moment, to be looked at."""
         then = copy(self)
-        then.state = state
+        then.state, then.stepping = state, Stepping()
         return then
 
     def profile(self, contacts: int) -> Profile:
@@ -246,7 +230,7 @@ class Run:
         Raises:
             SceneError: A function of the scene calls it within a step.
         """
-        self.refuse_within_step("change")
+        self.stepping.refuse_within("change")
         before = self.described, self.model, self.settings
         move_rows(self.state, orders)
         self.described, self.model, self.settings = scene, model, settings

@@ -17,6 +17,7 @@ from shinari.scene.contents import Contents
 from shinari.solver.device_state import Gpu, Host
 from shinari.solver.run import REACH, Run
 from shinari.solver.step import begin_step, end_step, record_step
+from shinari.solver.stepping import Stepping
 
 
 class Progress(Record):
@@ -57,6 +58,7 @@ class World(Run):
         progress: Steps of a call, of all worlds.
         index: Its row there.
         device: Where its arrays live.
+        stepping: Who takes steps of all worlds.
 
     Attributes:
         steps: The program of several steps, where no system needs Python; else None.
@@ -72,10 +74,11 @@ class World(Run):
         progress: Progress,
         index: int,
         device: Host | Gpu,
+        stepping: Stepping,
     ) -> None:
         self._shown, self._progress, self._index = shown, progress, index
         self.steps: Program | None = None
-        super().__init__(scene, settings, model, described, device)
+        super().__init__(scene, settings, model, described, device, stepping)
 
     def first_state(self) -> State:
         """The state in which the scene begins; the user sees its arrays in those of all worlds."""
@@ -122,8 +125,7 @@ class World(Run):
 
     def begin_step(self) -> None:
         """Begin a step in Python, where a system needs it."""
-        with self.within_step():
-            begin_step(self.state, self.bound, self.settings, 1)
+        begin_step(self.state, self.bound, self.settings, 1)
 
     def end_step(self) -> None:
         """End a step in Python, where a system needs it."""
