@@ -39,7 +39,8 @@ MOST = 2**31 - 1
 """Largest whole number that an argument can be, unless it says something else."""
 MOST_ROWS = 10**8
 """Most particles or cells that a function makes."""
-_LONGEST_NAME, _LONGEST_PATH = 255, 4096
+LONGEST_NAME, _LONGEST_PATH = 255, 4096
+"""Bytes of the name of a file that file systems take, and of a path."""
 
 
 def number(
@@ -301,7 +302,7 @@ def path(label: str, field: str, value: Any) -> Path:
         raw = b""
     if not raw or b"\0" in raw:
         raise FileError(f"{label}: {field}: expected a path, got {short(value)}")
-    if len(raw) > _LONGEST_PATH or max(map(len, raw.split(os.fsencode(os.sep)))) > _LONGEST_NAME:
+    if len(raw) > _LONGEST_PATH or max(map(len, raw.split(os.fsencode(os.sep)))) > LONGEST_NAME:
         raise FileError(f"{label}: {field}: is too long for a path, {len(raw)} characters: {short(text)}")
     return Path(os.fsdecode(raw))
 

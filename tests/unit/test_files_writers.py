@@ -336,3 +336,24 @@ def test_a_layout_that_cannot_be_is_refused(change, message):
     fields = {"parts": (), "bodies": (), "particle_count": 10, "frames_per_second": 60.0}
     with pytest.raises(SceneError, match=message):
         Layout(**{**fields, **change})
+
+
+@pytest.mark.parametrize("suffix", POINT_CACHES)
+@pytest.mark.parametrize("letter", ["a", "\u00e4", "\u6728"])
+def test_files_of_parts_with_long_names(tmp_path, suffix, letter):
+    """Names of files have 255 bytes: those of parts lose their ends, and stay different."""
+    parts = tuple(replace(part, name=f"{letter * 199}{k}") for k, part in enumerate(LAYOUT.parts))
+    layout = replace(LAYOUT, parts=parts)
+    with open_writer(tmp_path / f"{'run' * 20}{suffix}", layout) as writer:
+        writer.write(frame(0, layout))
+    files = [file.name for file in tmp_path.iterdir()]
+    assert len(files) == 8
+    assert all(len(os.fsencode(name)) <= 255 for name in files)
+
+
+@pytest.mark.parametrize("suffix", POINT_CACHES)
+@pytest.mark.parametrize("length", [246, 248, 250])
+def test_a_name_that_leaves_no_room_for_its_parts_is_refused_when_opened(tmp_path, suffix, length):
+    with pytest.raises(FileError, match="too long"):
+        open_writer(tmp_path / f"{'r' * length}{suffix}", LAYOUT)
+    assert not list(tmp_path.iterdir())

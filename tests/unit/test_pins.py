@@ -250,3 +250,23 @@ def test_bad_input() -> None:
     nozzle = scene.add_emitter(radius=0.05, spacing=0.03, speed=1.0, limit=20)
     with pytest.raises(sn.SceneError, match="particles of emitters and sinks cannot be fixed"):
         sn.Simulation(scene).pin(nozzle, 0)
+
+
+def test_the_scene_takes_pairs_as_attachments_do() -> None:
+    scene, other = sn.Scene(), sn.Scene()
+    scene.add_particles([(0.0, 0.0, 0.0)])
+    line = scene.add_rope([(0.0, 1.0, 0.0), (1.0, 1.0, 0.0), (2.0, 1.0, 0.0)], name="line")
+    scene.pin((line, 0))
+    scene.pin(("line", [1, 2]))
+    scene.pin((0,))
+    assert scene.pinned == {0, 1, 2, 3}
+    for wrong, told in (
+        ((line, 3), "index 3 is out of range 0 .. 2"),
+        (("lime", 0), "unknown name 'lime'"),
+        (line, r"expected indices, or \(handle, indices\)"),
+        ("line", r"expected indices, or \(handle, indices\)"),
+    ):
+        with pytest.raises(sn.SceneError, match=told):
+            scene.pin(wrong)
+    with pytest.raises(sn.SceneError, match="another scene"):
+        other.pin((line, 0))

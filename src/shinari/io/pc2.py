@@ -28,6 +28,8 @@ from pathlib import Path
 
 import numpy as np
 
+from shinari.check import LONGEST_NAME
+from shinari.errors import FileError
 from shinari.geometry.files.obj import format_obj
 from shinari.io.file_writer import FileWriter
 from shinari.io.results import BodyPoints, Frame, Layout
@@ -71,10 +73,14 @@ def cached_meshes(path: Path, layout: Layout) -> list[CachedMesh]:
     """The meshes of a run, each with the name of its file.
 
     Raises:
-        FileError: A part tears or flows.
+        FileError: A part tears or flows, or the name of the file leaves no room for those of its parts.
     """
     parts = animated_meshes(path, layout)
-    names = different(re.sub(r"\W", "_", name) for name in [*(part.name for part in parts), "bodies", "colliders"])
+    room = LONGEST_NAME - len(os.fsencode(f"{path.stem}__9999{path.suffix}.obj"))
+    names = [
+        _fitting(re.sub(r"\W", "_", name), room) for name in (*(part.name for part in parts), "bodies", "colliders")
+    ]
+    names = different(names)
     meshes = [
         CachedMesh(
             path.stem if len(parts) == 1 else f"{path.stem}_{name}",
@@ -94,6 +100,12 @@ def cached_meshes(path: Path, layout: Layout) -> list[CachedMesh]:
             meshes.append(
                 CachedMesh(f"{path.stem}_{name}", points.count, np.concatenate(faces), False, points.positions)
             )
+    longest = max((len(os.fsencode(f"{mesh.name}{path.suffix}.obj")) for mesh in meshes), default=0)
+    if longest > LONGEST_NAME:
+        raise FileError(
+            f"{path}: its name is too long: the files of its meshes would have names of {longest} bytes; expected at "
+            f"most {LONGEST_NAME}"
+        )
     return meshes
 
 
@@ -141,6 +153,11 @@ class Pc2Writer(FileWriter):
         if self.frame_count == 0:
             self._drop()
         return self._folder
+
+
+def _fitting(name: str, room: int) -> str:
+    """As much of a name as has room in that of a file [bytes]."""
+    return os.fsencode(name)[: max(room, 1)].decode(errors="ignore")
 
 
 def _rows(part: AnimatedMesh) -> Callable[[Frame], np.ndarray]:

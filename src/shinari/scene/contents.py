@@ -182,11 +182,16 @@ class Contents(OwnAttributes):
         raise SceneError(f"{label}: {field}: {wanted}, got {check.short(value)}{known}")
 
     def pin(self, particles: Any) -> None:
-        """Fix particles, given by global indices; see `Handle.pin`.
+        """Fix particles: global indices, or `(handle, indices)` with indices within an object; see `Handle.pin`.
 
         Raises:
-            SceneError: An index is out of range.
+            SceneError: An index is out of range, or the object is none of this scene.
         """
+        if isinstance(particles, tuple) and len(particles) == 2 and isinstance(particles[0], (Handle, str)):
+            self.find("scene", "pin", particles[0], Handle).pin(particles[1])
+            return
+        if isinstance(particles, (Handle, str)):
+            raise SceneError(f"scene: pin: expected indices, or (handle, indices), got {check.short(particles)}")
         self.pinned.update(check.indices("scene", "pin", particles, self.particle_count).tolist())
         self.revision += 1
 
