@@ -146,6 +146,32 @@ def test_masses_and_frictions_differ_from_world_to_world():
     np.testing.assert_allclose(worlds.state.body_velocities[:, 0, 0], speed, rtol=0.02)
 
 
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("given", [{}, {"mass": 3.7}, {"density": 123.0}])
+def test_a_varied_mass_is_that_of_a_body_with_that_mass_to_the_bit(tmp_path, given, saved):
+    """Principal axes of a body without symmetry, whatever mass it had; also once it has been in a file."""
+    shape = sn.Compound([sn.Box((1, 2, 3)), (sn.Sphere(0.7), (0.6, 0.9, 1.1))])
+
+    def tumbling(**heft):
+        scene = sn.Scene()
+        scene.add_collider(sn.Plane((0, 1, 0)))
+        turn = sn.rotation(axis=(1, 2, 3), angle=0.4)
+        scene.add_rigid_body(shape, position=(0, 3, 0), rotation=turn, angular_velocity=(3, 1, 2), name="body", **heft)
+        return scene
+
+    masses, scene = [0.3, 1.1, 7.3, 1e3 / 3.0], tumbling(**given)
+    if saved:
+        pytest.importorskip("h5py")
+        sn.Simulation(scene, threads=1).save(tmp_path / "scene.h5")
+        scene = sn.Simulation.load(tmp_path / "scene.h5").scene
+    worlds = sn.Worlds(scene, len(masses), vary={"body.mass": masses}, precision="float64")
+    worlds.step(30)
+    for k, mass in enumerate(masses):
+        alone = sn.Simulation(tumbling(mass=mass), threads=1, precision="float64")
+        alone.step(30)
+        assert worlds.world(k).state == alone.state
+
+
 @pytest.mark.parametrize(
     "vary",
     [

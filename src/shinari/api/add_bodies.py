@@ -1,7 +1,8 @@
 """Adds rigid bodies to a scene."""
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,10 @@ from shinari.shapes.registry import type_of
 
 _NO_ROTATION = tuple(NO_ROTATION.tolist())
 _AT_REST = (0.0, 0.0, 0.0)
+DENSITY = 1000.0
+"""Density of a body that none is given [kg/m^3]."""
+Heft: TypeAlias = tuple[float, np.ndarray, np.ndarray, np.ndarray]
+"""Mass, centre, principal moments and their axes."""
 LARGEST = 1e30
 """Masses [kg] and moments [kg m^2] beyond this, or below its inverse, are taken for mistakes in units."""
 
@@ -30,7 +35,7 @@ def add_rigid_body(
     scene: Contents,
     shape: Any,
     *,
-    density: Any = 1000.0,
+    density: Any = DENSITY,
     mass: float | None = None,
     inertia: Any = None,
     centre: Any = None,
@@ -61,7 +66,7 @@ def add_rigid_body(
             `Mesh`, a tuple `(vertices (V, 3) [m], faces (F, 3))`, an object with both such as a trimesh, or the
             path of a mesh file. None: it touches nothing; mass and inertia have to be given.
         density: Mass per volume [kg/m^3]; of a compound one for all parts, or one each.
-        mass: Mass [kg], in place of the density.
+        mass: Mass [kg], in place of the density, or in the ratios of several.
         inertia: With a mass: moments of inertia about the centre of mass along the axes of the body (3,), or
             the tensor (3, 3) [kg m^2].
         centre: With an inertia: centre of mass in the axes of the body [m]; None: that of the shape.
@@ -104,9 +109,9 @@ def add_rigid_body(
         at, turn = pose_at(motion, 0.0, turn, f"{label}: motion")
     if kinematic or motion is not None:
         _refuse_mass(label, mass, inertia, centre)
-        heft = (0.0, np.zeros(3), np.zeros(3), NO_ROTATION.copy())
+        heft, densities = (0.0, np.zeros(3), np.zeros(3), NO_ROTATION.copy()), None
     else:
-        heft = _mass_properties(label, pieces, density, mass, inertia, centre)
+        heft, densities = _mass_properties(label, pieces, density, mass, inertia, centre)
     check.number(label, "friction", friction, least=0.0)
     check.number(label, "compliance", compliance, least=0.0)
     body = Body(
@@ -125,6 +130,7 @@ def add_rigid_body(
         visual=None if visual is None else _visual(label, visual),
         color=None if color is None else _color(label, color),
         medium=None if medium is None else check.kind(label, "medium", medium, Medium).checked(label),
+        densities=densities,
     )
     handle = BodyHandle(scene, name, len(scene.bodies))
     scene.bodies.append(body)
@@ -182,11 +188,11 @@ def _refuse_mass(label: str, mass: Any, inertia: Any, centre: Any) -> None:
 
 def _mass_properties(
     label: str, pieces: tuple[Piece, ...], density: Any, mass: Any, inertia: Any, centre: Any
-) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Mass, centre, principal moments and their axes."""
-    from shinari.shapes.combined_mass import check_inertia, compound_properties, principal_axes
+) -> tuple[Heft, tuple[float, ...] | None]:
+    """Mass, centre, principal moments and their axes, and the densities that they are made of; None: of an inertia."""
+    from shinari.shapes.combined_mass import compound_properties
 
-    densities = check.per_row(label, "density", density, max(len(pieces), 1), above=0.0)
+    densities = check.per_row(label, "density", density, max(len(pieces), 1), above=0.0).tolist()
     if mass is not None:
         check.number(label, "mass", mass)
         if float(mass) <= 0.0:
@@ -194,19 +200,43 @@ def _mass_properties(
         mass = check.number(label, "mass", mass, least=1.0 / LARGEST, most=LARGEST)
     if centre is not None and inertia is None:
         raise SceneError(f"{label}: centre: needs the mass and the inertia that belong to it")
-    needed = inertia is None or centre is None
-    with np.errstate(all="ignore"):  # sizes whose volume overflows are refused below
-        of_shape = compound_properties(pieces, densities.tolist()) if pieces and needed else None
-    if inertia is not None:
-        if mass is None:
-            raise SceneError(f"{label}: inertia: needs the mass that belongs to it")
-        middle = np.zeros(3) if of_shape is None else of_shape.centre
-        middle = middle if centre is None else check.vector(label, "centre", centre)
-        whole = MassProperties(mass, middle, _tensor(label, inertia))
-    elif of_shape is None:
-        raise SceneError(f"{label}: inertia: a body without a shape needs mass and inertia")
-    else:
-        whole = of_shape if mass is None else of_shape.scaled(mass / of_shape.mass)
+    if inertia is None:
+        if not pieces:
+            raise SceneError(f"{label}: inertia: a body without a shape needs mass and inertia")
+        return heft_of(label, pieces, densities, mass), tuple(densities)
+    if mass is None:
+        raise SceneError(f"{label}: inertia: needs the mass that belongs to it")
+    middle = np.zeros(3) if centre is None else check.vector(label, "centre", centre)
+    if pieces and centre is None:
+        with np.errstate(all="ignore"):  # sizes whose volume overflows are refused below
+            middle = compound_properties(pieces, densities).centre
+    return _checked(label, MassProperties(mass, middle, _tensor(label, inertia))), None
+
+
+def heft_of(label: str, pieces: tuple[Piece, ...], densities: Sequence[float], mass: float | None) -> Heft:
+    """Mass, centre, principal moments and their axes of shapes.
+
+    Args:
+        label: What messages call the body.
+        pieces: The shapes.
+        densities: The density of each [kg/m^3].
+        mass: Mass of all [kg], in place of the density, or in the ratios of several densities; None: as they say.
+
+    Raises:
+        SceneError: No body has them.
+    """
+    from shinari.shapes.combined_mass import compound_properties
+
+    if mass is not None and len(set(densities)) == 1:
+        densities = [DENSITY] * len(pieces)
+    with np.errstate(all="ignore"):  # sizes whose volume overflows are refused
+        whole = compound_properties(pieces, densities)
+        return _checked(label, whole if mass is None else whole.scaled(mass / whole.mass))
+
+
+def _checked(label: str, whole: MassProperties) -> Heft:
+    from shinari.shapes.combined_mass import check_inertia, principal_axes
+
     sizes = np.array([whole.mass, *whole.tensor.diagonal()])
     if not (np.isfinite(whole.tensor).all() and (np.abs(sizes) <= LARGEST).all() and whole.mass >= 1.0 / LARGEST):
         raise SceneError(f"{label}: mass: {whole.mass:.3g} kg and its inertia are out of range; look at the units")

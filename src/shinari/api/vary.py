@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shinari import check
+from shinari.api.add_bodies import heft_of
 from shinari.api.changes import CHANGEABLE, changed_material, contact_material_of
 from shinari.api.scene import Scene
 from shinari.errors import SceneError
@@ -158,7 +159,12 @@ def _set_mass(scene: Scene, handle: Any, mass: float) -> None:
     """Give an object another mass [kg]; it is distributed as before."""
     if isinstance(handle, BodyHandle):
         body = scene.bodies[handle.index]
-        scene.bodies[handle.index] = replace(body, mass=mass, moments=body.moments * (mass / body.mass))
+        if body.densities is None:
+            scene.bodies[handle.index] = replace(body, mass=mass, moments=body.moments * (mass / body.mass))
+            return
+        # as `add_rigid_body` does it, to the bit
+        mass, _, moments, axes = heft_of(f"body {body.name!r}", body.pieces, body.densities, mass)
+        scene.bodies[handle.index] = replace(body, mass=mass, moments=moments, axes=axes)
         return
     index = next(k for k, obj in enumerate(scene.particle_objects) if obj.name == handle.name)
     obj = scene.particle_objects[index]

@@ -64,6 +64,11 @@ def checked_body(value: Any) -> Body:
     if not body.kinematic:
         check.number(name, "mass", body.mass, above=0.0)
         check_inertia(name, body.moments)
+    if body.densities is not None:
+        if len(expect(body.densities, tuple)) != max(len(body.pieces), 1):
+            raise ValueError(f"{check.short(name)} has {len(body.pieces)} shapes and {len(body.densities)} densities")
+        for density in body.densities:
+            check.number(name, "density", density, above=0.0)
     checked_surface_of(name, body.surface)
     check.number(name, "rolling_friction", body.rolling_friction, least=0.0)
     check.number(name, "torsional_friction", body.torsional_friction, least=0.0)

@@ -36,6 +36,8 @@ class Body:
         visual: Vertices [m] in the axes of the body, (V, 3), and faces, (F, 3), that are shown in place of its shapes.
         color: Red, green and blue, 0 to 1; None: by its place among the bodies.
         medium: What drags it, or None.
+        densities: Densities of the shapes of which its mass and inertia are [kg/m^3], or in whose ratios; None: these
+            were given.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Body:
     visual: tuple[np.ndarray, np.ndarray] | None = None
     color: tuple[float, float, float] | None = None
     medium: Medium | None = None
+    densities: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
