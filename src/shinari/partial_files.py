@@ -3,15 +3,27 @@
 A file is written beside its place as `name.partial.ext` and renamed at the end, so that a run that fails, is killed or
 fills the disk leaves an earlier `name.ext` as it was. The partial name is opened exclusively: two runs at once, or a
 partial file kept from before, never share one.
+
+What is worth nothing as long as it is not whole is written into a folder of its own, `.shinari-partial-...`, that its
+process holds locked: the next one that writes beside it removes those of processes that were killed.
 """
 
 import os
+import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from shinari import check
 from shinari.errors import FileError
+
+try:
+    import fcntl
+except ImportError:  # Windows; what a killed process leaves stays there
+    fcntl = None
+
+SCRATCH = ".shinari-partial-"
 
 
 def check_target(path: str | os.PathLike) -> Path:
@@ -83,14 +95,56 @@ def writing(path: str | os.PathLike) -> Iterator[Path]:
         FileError: The file cannot be written.
     """
     target = check_target(path)
-    partial = reserve(target)
     try:
-        yield partial
-        publish(partial, target)
+        with _scratch(target.parent) as folder:
+            partial = folder / target.name
+            yield partial
+            publish(partial, target)
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"{path}: cannot be written: {reason(error)}") from error
+
+
+@contextmanager
+def _scratch(beside: Path) -> Iterator[Path]:
+    """A folder in a folder, locked and then removed; those that nobody holds are removed before.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    for left in beside.glob(f"{SCRATCH}*"):
+        if (lock := _lock(left)) is not None:
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
+    name = uuid.uuid4().hex[:16]
+    # others see it once it is locked
+    made = beside / f".shinari-{name}"
+    made.mkdir()
+    lock = _lock(made)
+    folder = made.rename(beside / f"{SCRATCH}{name}")
+    try:
+        yield folder
     finally:
-        discard(partial)
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """Hold the lock of a folder until it is closed or the process ends; None: another does, or there are no locks."""
+    if fcntl is None:
+        return None
+    try:
+        held = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        return None
+    return held
 
 
 def reason(error: BaseException) -> str:

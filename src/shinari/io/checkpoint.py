@@ -38,7 +38,7 @@ from shinari.io.vtkhdf import Stream, VtkhdfWriter
 from shinari.model.model import Model
 from shinari.model.state import array_layout
 from shinari.model.system_model import SystemModel
-from shinari.partial_files import check_target, discard, publish, reason, reserve
+from shinari.partial_files import reason, writing
 from shinari.version import __version__
 
 FORMAT = 3
@@ -56,10 +56,7 @@ def save(simulation: Simulation, path: str | os.PathLike) -> None:
     """
     path = check.path("checkpoint", "path", path)
     h5py = require("h5py", "cache")
-    target = check_target(path)
-    partial = reserve(target)
-    try:
-        discard(partial)
+    with writing(path) as partial:
         layout = layout_of(simulation.scene, 1.0 / simulation.settings.dt)
         with VtkhdfWriter(partial, layout, title="checkpoint") as writer:
             writer.write(frame_of(simulation))
@@ -69,11 +66,6 @@ def save(simulation: Simulation, path: str | os.PathLike) -> None:
         stream.close()
         stream.check()
         _seal(partial)
-        publish(partial, target)
-    except OSError as error:
-        raise FileError(f"{path}: the checkpoint cannot be written: {reason(error)}") from error
-    finally:
-        discard(partial)
 
 
 def load(path: str | os.PathLike, scene: Scene | None = None) -> Simulation:

@@ -15,7 +15,7 @@ from shinari.errors import FileError, SceneError, require
 from shinari.io.frame_queue import frame_of_record
 from shinari.io.results import Frame, Layout
 from shinari.io.run_reader import Cache, open_cache
-from shinari.partial_files import check_target, discard, publish, reason, reserve
+from shinari.partial_files import check_target, writing
 from shinari.view import video
 from shinari.view.camera import Camera
 from shinari.view.colours import MEASURED_MODES, MODES, Colouring
@@ -130,16 +130,9 @@ def render(
         chosen = _at_rate(source.times, fps)
     elif fps is not None:
         raise SceneError("render: fps: a picture has none")
-    place = reserve(target)
-    try:
+    with writing(output) as place:
         run = _Run(source.layout, source.frame, source.times, source.title)
         _draw(run, place, chosen, fps or 1.0, view, progress)
-    except BaseException as error:
-        discard(place)
-        if isinstance(error, OSError) and not isinstance(error, FileError):
-            raise FileError(f"{output}: cannot be written: {reason(error)}") from error
-        raise
-    publish(place, target)
 
 
 def write_picture(path: Path, layout: Layout, frames: np.ndarray, title: str = "") -> None:
