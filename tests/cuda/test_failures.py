@@ -122,6 +122,26 @@ def test_what_lasts_is_kept_on_the_device(device) -> None:
     assert memory.copied[1] == copied
 
 
+def test_an_interrupted_step_is_undone_to_the_bit(device, monkeypatch) -> None:
+    simulation, other = (start("breaking_attachment", device="cuda") for _ in range(2))
+    simulation.step(2)
+    other.step(2)
+    bound = simulation._bound
+
+    def interrupted(*arguments) -> None:
+        type(bound).advance(bound, *arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bound, "advance", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            simulation.step()
+    assert simulation.state == other.state
+    simulation.step(3)
+    other.step(3)
+    assert simulation.state == other.state
+
+
 def two_worlds() -> list[sn.Worlds]:
     """Worlds on the host and on the device, in which a rope hangs under gravities of its own."""
     scene = sn.Scene()

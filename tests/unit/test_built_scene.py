@@ -123,8 +123,7 @@ def test_an_interrupted_step_is_undone_to_the_bit(where, monkeypatch) -> None:
         with pytest.raises(KeyboardInterrupt):
             simulation.step()
     assert simulation.time == other.time
-    for seen in ("positions", "velocities", "body_positions", "body_velocities"):
-        assert np.array_equal(getattr(simulation.state, seen), getattr(other.state, seen)), seen
+    assert simulation.state == other.state
     simulation.step(10)
     other.step(10)
     assert simulation.state == other.state

@@ -424,3 +424,33 @@ def test_an_error_of_a_function_of_the_user_leaves_all_worlds_where_they_were():
         worlds.step()
     np.testing.assert_array_equal(worlds.state.positions, before)
     np.testing.assert_allclose(worlds.times, 2 / 60)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("bodies", [0, 3])
+def test_interrupted_steps_are_whole_or_undone_to_the_bit(monkeypatch, bodies, count):
+    """An interrupt comes when the compiled steps are over, or while a list waits for room, or an origin to move."""
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    scene.add_rope(np.linspace([62.0, 0.3, 0.3], [62.6, 0.4, 0.3], 20), velocity=(40.0, 0.0, 0.0))
+    for k in range(bodies):
+        scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), position=(0.02 * k, 0.05 + 0.12 * k, 0.0))
+    worlds, others = (sn.Worlds(scene, 2, threads=1) for _ in range(2))
+    program = worlds._steps._batch._run
+    assert worlds._worlds[0].needs_no_python == (bodies == 0)
+
+    def interrupted(threads):
+        type(program).run(program, threads)
+        raise KeyboardInterrupt
+
+    for _ in range(12):
+        with monkeypatch.context() as patch:
+            patch.setattr(program, "run", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                worlds.step(count)
+        for k, taken in enumerate((worlds.times - others.times) / worlds.settings.dt):
+            others.step(round(taken), mask=[k])
+        for _ in range(2):
+            assert all(worlds.world(k).state == others.world(k).state for k in range(2))
+            worlds.step()
+            others.step()

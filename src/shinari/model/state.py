@@ -160,6 +160,11 @@ class State(OwnAttributes):
         result |= {f"multipliers/{name}": values for name, values in self.multipliers.items()}
         return result | self.lasting()
 
+    def of_last_step(self) -> dict[str, np.ndarray]:
+        """What each step makes anew of the particles and the rows, by name, the arrays themselves."""
+        result = {"positions": self.positions, "velocities": self.velocities, "x": self.x}
+        return result | {f"multipliers/{name}": values for name, values in self.multipliers.items()}
+
     def lasting(self) -> dict[str, np.ndarray]:
         """Arrays beside positions and velocities that last from step to step, by name, the arrays themselves."""
         result = {f"broken/{name}": values for name, values in self.broken.items()}

@@ -81,8 +81,7 @@ class Host:
         An interrupt comes when a step has run in compiled code, so what the user sees is new by then.
         """
         kept, self._kept = self._kept, {}
-        seen = {"positions": state.positions, "velocities": state.velocities, "x": state.x}
-        for name, now in (seen | state.lasting()).items():
+        for name, now in (state.of_last_step() | state.lasting()).items():
             memory = kept.get(name)
             if memory is None or memory.shape != now.shape or memory.dtype != now.dtype:
                 memory = np.empty_like(now)
@@ -186,9 +185,13 @@ class Gpu:
         return self.memory.rows(vars(state)["x"], particles)
 
     def lasting(self, state: State) -> dict[str, Any]:
-        """Copies of the arrays that last from step to step beside positions and velocities, where they are now."""
-        named = {"broken": vars(state)["broken"], "parts": vars(state)["system_arrays"]}
-        return {
+        """Copies of the arrays that last from step to step, where they are now, to undo one."""
+        named = {part: vars(state)[part] for part in ("multipliers", "broken")} | {
+            "parts": vars(state)["system_arrays"]
+        }
+        seen = {"positions": "_positions", "velocities": "_velocities", "x": "x"}
+        kept = {name: self.memory.keep((id(self), name), vars(state)[mine]) for name, mine in seen.items()}
+        return kept | {
             f"{part}/{name}": self.memory.keep((id(self), part, name), array)
             for part, arrays in named.items()
             for name, array in arrays.raw()

@@ -24,6 +24,7 @@ class Progress(Record):
     """Steps of a call, a row for each world."""
 
     left = Field(np.int64, doc="steps to take")
+    begun = Field(np.int64, doc="steps that were begun")
     done = Field(np.int64, doc="steps that were taken")
     far = Field(np.int64, doc="whether a particle is so far from its origin that the origin has to move")
 
@@ -32,6 +33,12 @@ class Firsts(Record):
     """The first particle of each object whose origin moves along."""
 
     particle = Field(np.int64)
+
+
+@kernel
+def begin_counting(_, progress: Progress, world: int):
+    """A step begins: until it is done its world is between two states."""
+    progress.begun[world] = progress.done[world] + 1
 
 
 @kernel
@@ -95,7 +102,7 @@ class World(Run):
             super().prepare()
             return
         self.bound.refuse_on_device()
-        self._before = {name: values.copy() for name, values in self.state.lasting().items()}
+        self._before = {name: values.copy() for name, values in self._kept().items()}
         self.steps = self._device.program()
         with self.steps.loop((self._progress.left, self._index)):
             self._record_step(self.steps)
@@ -104,14 +111,19 @@ class World(Run):
     def _record_step(self, p: Program) -> None:
         bound = self.bound
         bound.record_read(p)
-        for name, array in self.state.lasting().items():
+        for name, array in self._kept().items():
             record_copy(p, array, self._before[name])
+        p.serial(begin_counting, self._progress, self._index)
         record_step(p, bound.systems, bound.clock, self.settings)
         moves = self.settings.precision == "float32"
         firsts = Firsts(particle=self.firsts if moves else np.zeros(0, np.int64))
         p.serial(count_step, self._progress, bound.particles, firsts, self._index)
         if moves:
             p.stop_if((self._progress.far, self._index))
+
+    def _kept(self) -> dict[str, np.ndarray]:
+        """Arrays that a step is undone to; positions and velocities are written when it is done."""
+        return {"x": self.state.x} | self.state.lasting()
 
     @property
     def needs_no_python(self) -> bool:

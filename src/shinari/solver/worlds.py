@@ -77,15 +77,18 @@ class WorldSteps:
         progress.left[left] = count
         while len(left):
             self._batch.put({k: steps for k in left.tolist() if (steps := self._worlds[k].steps) is not None})
-            progress.done[left] = progress.far[left] = 0
+            progress.begun[left] = progress.done[left] = progress.far[left] = 0
             try:
                 stopped, failed = self._batch.run(left, threads)
             except LostDeviceError:
                 raise
             except BaseException:
                 self._count(left)
-                for k in left[progress.done[left] < progress.left[left]].tolist():
+                within = progress.begun[left] > progress.done[left]
+                for k in left[within].tolist():
                     self._worlds[k].undo(self._worlds[k].before)
+                for k in left[~within & (progress.far[left] != 0)].tolist():
+                    self._worlds[k].recentre()
                 raise
             self._count(left)
             for k in stopped[progress.far[stopped] == 0].tolist():
