@@ -47,6 +47,14 @@ def cloth_on_sphere(scene):
 
 
 @small()
+def load_on_a_rope(scene):
+    rope = scene.add_rope(line(6, 0.5))
+    rope.pin([0])
+    load = scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), density=1000, position=(0.5, 0.45, 0))
+    scene.attach((rope, [5]), load)
+
+
+@small()
 def colliders(scene):
     """Particles beside colliders of all shapes, one of which moves."""
     shapes = (sn.Sphere(0.1), sn.Box((0.2, 0.2, 0.2)), sn.Capsule(0.05, 0.2), sn.Cylinder(0.1, 0.2), sn.Cone(0.1, 0.2),

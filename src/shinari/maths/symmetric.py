@@ -31,3 +31,12 @@ def times(s, v):
         s[5] * v[0] + s[1] * v[1] + s[3] * v[2],
         s[4] * v[0] + s[3] * v[1] + s[2] * v[2],
     )
+
+
+@steady
+def inverse(s):
+    """Inverse of a positive definite matrix."""
+    a, b, c = s[1] * s[2] - s[3] * s[3], s[3] * s[4] - s[5] * s[2], s[5] * s[3] - s[1] * s[4]
+    over = 1.0 / (s[0] * a + s[5] * b + s[4] * c)
+    d, e, f = s[0] * s[2] - s[4] * s[4], s[0] * s[1] - s[5] * s[5], s[4] * s[5] - s[0] * s[3]
+    return over * a, over * d, over * e, over * f, over * c, over * b

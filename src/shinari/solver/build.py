@@ -126,8 +126,8 @@ def surface_numbers(scene: Contents, real: type) -> np.ndarray:
 def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemModel, ...]:
     """Models of all systems that the scene may need. A system finds those that stand before it when it is bound.
 
-    Systems of equal `order` take part in this order, too: rods, shape matching, volumes, attachments and fluids share
-    50, plastic flow and tangles 81. The table of orders and phases is in docs/decisions/systems.md.
+    Systems of equal `order` take part in this order, too: rods, shape matching, volumes, attachments, loaded ropes and
+    fluids share 50, plastic flow and tangles 81. The table of orders and phases is in docs/decisions/systems.md.
     """
     slots, real = model.slots, model.real
     found = (
@@ -135,7 +135,7 @@ def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemM
         build_rods(scene, slots, settings),
         build_lumps(scene, slots, real),
         build_volumes(scene, slots),
-        _attachments(scene, slots),
+        *_attachments(scene, slots),
         build_fluid(scene, slots, real),
         build_bodies(scene),
         ColliderModel(),
@@ -172,13 +172,15 @@ def _pairs(scene: Contents, model: Model) -> PairModel:
     return GrainModel(members, turn) if grains else PairModel(members)
 
 
-def _attachments(scene: Contents, slots: np.ndarray) -> "SystemModel | None":
-    """What holds particles at bodies; loaded only where there is any."""
+def _attachments(scene: Contents, slots: np.ndarray) -> list[SystemModel]:
+    """What holds particles at bodies, and ropes that carry these; loaded only where there is any."""
     if not scene.body_rows:
-        return None
+        return []
     from shinari.systems.coupling.attachments import build_attachments
+    from shinari.systems.coupling.loaded_ropes import LoadedRopesModel
 
-    return build_attachments(scene, slots)
+    ropes = any(obj.kind == "rope" for obj in scene.particle_objects)
+    return [build_attachments(scene, slots), *([LoadedRopesModel(len(scene.particle_objects))] if ropes else [])]
 
 
 def _attach_failures(

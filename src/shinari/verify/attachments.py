@@ -11,6 +11,7 @@ from shinari.geometry.topology import grid
 from shinari.scene.handle import Handle, RowsHandle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.soft_material import SoftMaterial
+from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, check, equal, roundoff
 from shinari.verify.scenes import small
 
@@ -151,3 +152,51 @@ def weights(precision: str) -> Iterator[Measurement]:
         theory = "the requirement, 0.5 %"
         yield equal(f"upward force of the rope on the {holder} [N]", load * _G, pull[1], relative=5e-3, theory=theory)
         yield equal(f"pull at the upper end, {holder} [N]", -whole * _G, hold[1], relative=5e-3, theory=theory)
+
+
+def _loaded(precision: str, ratio: float, substeps: int, **scene: float) -> tuple[Simulation, Handle, RowsHandle]:
+    """A ball of so many times the mass of the rope of 1 m and 21 points at whose end its middle is."""
+    where = Scene(**scene)
+    rope = where.add_rope(np.linspace((0, 1, 0), (0, 0, 0), 21), material=RopeMaterial(density=0.1))
+    rope.pin([0])
+    ball = where.add_rigid_body(Sphere(0.05), density=ratio * 0.1 / (4.0 / 3.0 * np.pi * 0.05**3))
+    where.ignore_contact(rope, ball)
+    held = where.attach((rope, [20]), ball)
+    return small(where, precision, substeps=substeps), rope, held
+
+
+@check(
+    "a heavy body on a rope", "springs in series: the strain of a segment is that of the load times what hangs below it"
+)
+def heavy(precision: str) -> Iterator[Measurement]:
+    """Length and pull at rest, and the period of a pendulum; sweeps leave N M g h^2 / m of the length."""
+    for ratio in (20.0, 1e3, 1e5):
+        for substeps in (5, 20):
+            case = f"{ratio:g} times its mass, {substeps} substeps"
+            sim, rope, held = _loaded(precision, ratio, substeps, damping=4.0)
+            sim.step(240)
+            length = np.linalg.norm(np.diff(sim.positions(rope).astype(np.float64), axis=0), axis=1).sum()
+            grain = 20 * roundoff(precision)
+            yield equal(
+                f"strain, {case}", 1e-3 * (ratio + 0.5) / (ratio + 0.975), float(length - 1.0), absolute=1e-7 + grain,
+                theory="the thousandth under all that is free; exp(-8) of a swing at the end, rounding of positions",
+            )  # fmt: skip
+            yield equal(
+                f"pull on the ball over its weight, {case}", 1.0, float(sim.forces(held)[0, 1]) / (ratio * 0.1 * _G),
+                absolute=1e-6 + 10 * grain, theory="at rest; what rounding leaves moving",
+            )  # fmt: skip
+    for ratio, substeps in ((1e3, 10), (1e5, 20)):
+        sim, rope, _ = _loaded(precision, ratio, substeps)
+        sim.state.body_velocities[0, 0] = 0.1
+        times, before = [], 0.0
+        for k in range(300):
+            sim.step()
+            now = float(sim.state.body_positions[0, 0])
+            if before < 0.0 <= now:
+                times.append((k + 1 - now / (now - before)) / 60.0)
+            before = now
+        yield equal(
+            f"period, {ratio:g} times its mass, {substeps} substeps [s]",
+            2.0 * np.pi * np.sqrt((1.0 + 0.4 * 0.05**2) / _G), float(np.diff(times).mean()), relative=2e-3,
+            theory="2 pi sqrt(L / g); 6e-5 for (0.1 m/s)^2 / (16 g L), 5e-4 for stretch, steps of second order",
+        )  # fmt: skip

@@ -49,6 +49,11 @@ class AttachmentModel(SystemModel):
     limits: np.ndarray
     multipliers = (MULTIPLIERS,)
 
+    @property
+    def tight(self) -> np.ndarray:
+        """Which of them hold a particle at a place without giving way, (M,) bool."""
+        return (self.lengths == 0.0) & (self.compliances == 0.0)
+
     def start(self, model: "Model") -> dict[str, np.ndarray]:
         """Pushes of the last substep, and what has let go."""
         return {MULTIPLIERS: np.zeros((len(self.particles), 3)), BROKEN: np.zeros(len(self.particles), bool)}
@@ -83,6 +88,7 @@ class Attachments(System):
 
     Attributes:
         rows: What never changes.
+        records: The rows as kernels see them.
     """
 
     order = 50
@@ -93,7 +99,7 @@ class Attachments(System):
     ) -> None:
         self.rows, parts = rows, state.system_arrays
         self._state, self._h, self._particles, self._origins = state, settings.substep, particles, origins
-        self._rows = AttachmentRows(
+        self.records = AttachmentRows(
             np.float64,
             particle=rows.particles,
             body=rows.bodies,
@@ -132,14 +138,14 @@ class Attachments(System):
         assert frames is not None
         p.launch(begin_body_sweep, frames, body_sweeps, count=len(frames))
         p.serial(
-            solve_attachments, self._rows, self._particles, self._origins, frames, body_sweeps, int(first), self._h
+            solve_attachments, self.records, self._particles, self._origins, frames, body_sweeps, int(first), self._h
         )
         p.launch(end_body_sweep, frames, body_sweeps, self._h, count=len(frames))
 
     def record_finish(self, p: Program) -> None:
         """Record that attachments break whose force is above their limit."""
         if np.isfinite(self.rows.limits).any():
-            p.serial(break_attachments, self._rows, self._breaks, self._h)
+            p.serial(break_attachments, self.records, self._breaks, self._h)
 
 
 def build_attachments(scene: "Contents", slots: np.ndarray) -> AttachmentModel:

@@ -94,6 +94,13 @@ class BlockSolver(System):
         self._offsets = Offsets(model.real, start=offsets.astype(np.int64))
         return Corrections.zeros(self.block.indices.size, model.real), Relaxation(model.real, weight=weights)
 
+    def leave(self, rows: np.ndarray) -> None:
+        """Leave rows, (K,), to another system: they exert no force here. Not for rows that are solved in batches."""
+        assert self._batches is None
+        self._coefficient = self._coefficient.copy()
+        self._coefficient[rows] = self._released_coefficient
+        self._records[0].bind(coefficient=self._coefficient)
+
     def record_project(self, p: Program, first: bool) -> None:
         """Solve every row once; `first` in the first iteration of a substep."""
         kernel = projection(self.block.type, replace(self._variant, first=first))
