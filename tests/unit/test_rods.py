@@ -428,3 +428,24 @@ def test_a_weight_on_a_point_is_carried():
     carried = np.cumsum(own[::-1])[::-1][1:] * 9.81
     assert -sim.positions(wire)[-1, 1] - 0.5 == pytest.approx((carried * 0.025 / material.stiffness[1]).sum(), rel=1e-6)
     assert sim.rod_loads(wire).forces[0, 1] == pytest.approx(-carried[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("substeps", "points", "density"), [(2, 61, 7850), (5, 121, 7850), (5, 61, 1100), (20, 121, 7850)]
+)
+def test_a_rod_far_from_its_rest_curvature_loses_energy_only(substeps, points, density, precision, closed):
+    """A straight rod of steel that is to curl up, or a ring that is to have another curvature."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    t = np.linspace(0, 2 * np.pi, points, endpoint=not closed)
+    line = np.stack([np.cos(t), np.sin(t), 0 * t], axis=1) / (2 * np.pi) if closed else np.outer(t / t[-1], (1, 0, 0))
+    material = sn.RodMaterial(radius=0.005, density=density, youngs_modulus=2e11)
+    scene.add_rod(line, material=material, closed=closed, rest_curvature=(8, 3, 5))
+    sim = sn.Simulation(scene, substeps=substeps, precision=precision)
+    energies = [sim.energy().total]
+    for _ in range(60):
+        sim.step()
+        energies.append(sim.energy().total)
+    assert max(energies) <= energies[0] * (1 + 1e-6)
+    assert energies[-1] < 0.9 * energies[0]

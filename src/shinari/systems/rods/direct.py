@@ -37,8 +37,10 @@ from shinari.systems.rods.records import Frames, Rods, Segments
 from shinari.systems.rods.strain import bend, cross_rows, joint, joint_rows, stretch
 
 # What is solved is linear in the turns. Where frames turn far in one step [rad], more steps follow, up to so many: with
-# one alone a rod that falls freely in steps of 1/60 s gained several times its energy.
-FAR, MOST_STEPS = np.float32(0.2), 5
+# one alone a rod that falls freely in steps of 1/60 s gained several times its energy. A step that would turn a frame
+# by more than `MOST_TURN` is shortened: rods that are let go far from their rest curvature flew apart.
+FAR, MOST_STEPS = np.float32(0.2), 100
+MOST_TURN = np.float64(0.3)
 NONE, WHOLE = np.float64(0.0), np.float64(1.0)
 
 
@@ -324,28 +326,31 @@ def apply_changes(
 ) -> float:
     """Add d lambda to the multipliers and move points and frames by W G^T d lambda, all gradients those at the start.
 
+    All of d lambda is made smaller where it would turn a frame by more than `MOST_TURN`.
+
     Returns:
         The square of the largest turn.
     """
-    largest = NONE
+    largest = largest_turn(begin, end, segments, strains, blocks)
+    if largest > MOST_TURN * MOST_TURN:
+        part, largest = MOST_TURN / np.sqrt(largest), MOST_TURN * MOST_TURN
+        for k in range(2 * begin, 2 * end):
+            blocks.change[k] = scale(blocks.change[k], part)
     # the torque of the joint before the first segment: in a ring, the last one; without a joint p is zero
     before = joint_torque(strains, blocks, end - 1)
     for s in range(begin, end):
         q = quaternion_at(frames.q[s])
-        force, moment, p = blocks.change[2 * s], blocks.change[2 * s + 1], strains.joint[s]
+        force, moment = blocks.change[2 * s], blocks.change[2 * s + 1]
         f = rotate(q, force)
         i, j = segments.points[s]
         x, y = particles.x[i], particles.x[j]
         particles.x[i] = moved(x, f, -x[3])
         particles.x[j] = moved(y, f, y[3])
-        v = p[1], p[2], p[3]
-        of_joint = sub(cross(moment, v), scale(moment, p[0]))
-        torque = add(add(cross(force, strains.stretch[s]), of_joint), before)
+        torque = torque_on(s, strains, blocks, before)
         before = joint_torque(strains, blocks, s)
         a, b = segments.inverse_inertia[s]
         if b > ZERO:
             turn = a * torque[0], a * torque[1], b * torque[2]
-            largest = max(largest, dot(turn, turn))
             frames.q[s] = rotated_body_axes(q, turn)
         old = frames.multiplier[s]
         kept = ZERO if first else ONE
@@ -357,6 +362,28 @@ def apply_changes(
             kept * old[4] + moment[1],
             kept * old[5] + moment[2],
         )
+    return largest
+
+
+@steady
+def torque_on(s, strains, blocks, before):
+    """Torque of a segment and of the joints at its ends on its frame, in the axes of that."""
+    force, moment, p = blocks.change[2 * s], blocks.change[2 * s + 1], strains.joint[s]
+    of_joint = sub(cross(moment, (p[1], p[2], p[3])), scale(moment, p[0]))
+    return add(add(cross(force, strains.stretch[s]), of_joint), before)
+
+
+@steady
+def largest_turn(begin, end, segments, strains, blocks):
+    """Square of the largest turn of a frame that the changes of the multipliers ask for."""
+    largest, before = NONE, joint_torque(strains, blocks, end - 1)
+    for s in range(begin, end):
+        torque = torque_on(s, strains, blocks, before)
+        before = joint_torque(strains, blocks, s)
+        a, b = segments.inverse_inertia[s]
+        if b > ZERO:
+            turn = a * torque[0], a * torque[1], b * torque[2]
+            largest = max(largest, dot(turn, turn))
     return largest
 
 
