@@ -44,7 +44,7 @@ def test_a_rope_gives_by_a_thousandth_under_its_load(ratio, substeps, precision)
     for _ in range(180):
         sim.step()
         longest = max(longest, length(sim, line))
-    # a load that is let go swings about twice what it gives at rest
+    # a load that is released swings about twice what it gives at rest
     assert longest < 1.0 + 2.1e-3
     assert length(sim, line) == pytest.approx(1.001, abs=1e-4)
     pull = np.linalg.norm(np.asarray(sim.forces(held)))

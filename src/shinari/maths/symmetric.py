@@ -34,9 +34,24 @@ def times(s, v):
 
 
 @steady
-def inverse(s):
-    """Inverse of a positive definite matrix."""
-    a, b, c = s[1] * s[2] - s[3] * s[3], s[3] * s[4] - s[5] * s[2], s[5] * s[3] - s[1] * s[4]
-    over = 1.0 / (s[0] * a + s[5] * b + s[4] * c)
-    d, e, f = s[0] * s[2] - s[4] * s[4], s[0] * s[1] - s[5] * s[5], s[4] * s[5] - s[0] * s[3]
-    return over * a, over * d, over * e, over * f, over * c, over * b
+def scaled(a, s):
+    """A multiple of a symmetric matrix."""
+    return s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5]
+
+
+@steady
+def mixed(n, u):
+    """U n^T + n u^T."""
+    return (
+        2.0 * n[0] * u[0], 2.0 * n[1] * u[1], 2.0 * n[2] * u[2],
+        n[1] * u[2] + n[2] * u[1], n[2] * u[0] + n[0] * u[2], n[0] * u[1] + n[1] * u[0],
+    )  # fmt: skip
+
+
+@steady
+def inverse(m):
+    """Inverse of a positive definite matrix, from its cofactors."""
+    xx, yy, zz = m[1] * m[2] - m[3] * m[3], m[2] * m[0] - m[4] * m[4], m[0] * m[1] - m[5] * m[5]
+    yz, zx, xy = m[4] * m[5] - m[0] * m[3], m[5] * m[3] - m[1] * m[4], m[3] * m[4] - m[2] * m[5]
+    s = 1.0 / (m[0] * xx + m[5] * xy + m[4] * zx)
+    return s * xx, s * yy, s * zz, s * yz, s * zx, s * xy

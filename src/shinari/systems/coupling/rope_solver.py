@@ -27,7 +27,7 @@ import numpy as np
 from shinari.compute import Field, Record, convert, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.symmetric import inverse, isotropic, outer, plus, times
+from shinari.maths.symmetric import inverse, isotropic, mixed, outer, plus, scaled, times
 from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, previous_position
@@ -205,21 +205,6 @@ def without_last(k, block, push, points):
 
 
 @steady
-def scaled(a, s):
-    """A multiple of a symmetric matrix."""
-    return s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5]
-
-
-@steady
-def mixed(n, u):
-    """U n^T + n u^T."""
-    return (
-        2.0 * n[0] * u[0], 2.0 * n[1] * u[1], 2.0 * n[2] * u[2],
-        n[1] * u[2] + n[2] * u[1], n[2] * u[0] + n[0] * u[2], n[0] * u[1] + n[1] * u[0],
-    )  # fmt: skip
-
-
-@steady
 def substitute(begin, end, points):
     """Find the steps from the last point back; returns their slope of E, negative."""
     slope = 0.0
@@ -298,15 +283,13 @@ def end_point(k, end, points, particles, origins, frames, body_sweeps, attachmen
     if not points.held[k]:
         x, w = add(points.start[k], moved), particles.x[i, 3]
         particles.x[i] = convert(x[0], w), convert(x[1], w), convert(x[2], w), w
+        if m >= 0 and not attachments.broken[m]:
+            b = attachments.body[m]
+            arm = arm_of(i, b, particles, origins, frames, h)
+            push = scale(times(inverse_mobility(frames, b, arm), moved), -1.0)
+            apply_reaction(frames, body_sweeps, b, arm, push, (0.0, 0.0, 0.0), ONE / h)
+            attachments.multiplier[m] = add(attachments.multiplier[m], push)
     points.left[k] = place(particles.x, i)
-    if points.held[k]:
-        return stored
-    if m >= 0 and not attachments.broken[m]:
-        b = attachments.body[m]
-        arm = arm_of(i, b, particles, origins, frames, h)
-        push = scale(times(inverse_mobility(frames, b, arm), moved), -1.0)
-        apply_reaction(frames, body_sweeps, b, arm, push, (0.0, 0.0, 0.0), ONE / h)
-        attachments.multiplier[m] = add(attachments.multiplier[m], push)
     return stored
 
 

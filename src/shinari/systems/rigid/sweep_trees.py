@@ -16,7 +16,7 @@ So all joints of a tree hold while sweeps go over its contacts, and a foot carri
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.symmetric import isotropic, plus, times
+from shinari.maths.symmetric import inverse, isotropic, plus, times
 from shinari.maths.vec3 import add, cross
 from shinari.systems.rigid.block import (
     add_rows,
@@ -53,15 +53,6 @@ def is_swept(e, elements, components):
     """Whether sweeps solve an element."""
     component = elements.component[e]
     return component >= 0 and components.direct[component] == 0
-
-
-@steady
-def inverse(m):
-    """Inverse of a symmetric matrix xx yy zz yz zx xy."""
-    xx, yy, zz = m[1] * m[2] - m[3] * m[3], m[2] * m[0] - m[4] * m[4], m[0] * m[1] - m[5] * m[5]
-    yz, zx, xy = m[4] * m[5] - m[0] * m[3], m[5] * m[3] - m[1] * m[4], m[3] * m[4] - m[2] * m[5]
-    s = 1.0 / (m[0] * xx + m[5] * xy + m[4] * zx)
-    return s * xx, s * yy, s * zz, s * yz, s * zx, s * xy
 
 
 @steady

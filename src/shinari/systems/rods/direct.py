@@ -38,7 +38,7 @@ from shinari.systems.rods.strain import bend, cross_rows, joint, joint_rows, str
 
 # What is solved is linear in the turns. Where frames turn far in one step [rad], more steps follow, up to so many: with
 # one alone a rod that falls freely in steps of 1/60 s gained several times its energy. A step that would turn a frame
-# by more than `MOST_TURN` is shortened: rods that are let go far from their rest curvature flew apart.
+# by more than `MOST_TURN` is shortened: rods that are released far from their rest curvature flew apart.
 FAR, MOST_STEPS = np.float32(0.2), 100
 MOST_TURN = np.float64(0.3)
 NONE, WHOLE = np.float64(0.0), np.float64(1.0)
@@ -346,11 +346,9 @@ def apply_changes(
         x, y = particles.x[i], particles.x[j]
         particles.x[i] = moved(x, f, -x[3])
         particles.x[j] = moved(y, f, y[3])
-        torque = torque_on(s, strains, blocks, before)
+        turn = turn_of(s, segments, strains, blocks, before)
         before = joint_torque(strains, blocks, s)
-        a, b = segments.inverse_inertia[s]
-        if b > ZERO:
-            turn = a * torque[0], a * torque[1], b * torque[2]
+        if segments.inverse_inertia[s, 1] > ZERO:
             frames.q[s] = rotated_body_axes(q, turn)
         old = frames.multiplier[s]
         kept = ZERO if first else ONE
@@ -366,11 +364,12 @@ def apply_changes(
 
 
 @steady
-def torque_on(s, strains, blocks, before):
-    """Torque of a segment and of the joints at its ends on its frame, in the axes of that."""
+def turn_of(s, segments, strains, blocks, before):
+    """Turn of a frame by its segment and the joints at its ends, in its own axes; zero where it is held."""
     force, moment, p = blocks.change[2 * s], blocks.change[2 * s + 1], strains.joint[s]
     of_joint = sub(cross(moment, (p[1], p[2], p[3])), scale(moment, p[0]))
-    return add(add(cross(force, strains.stretch[s]), of_joint), before)
+    torque, (a, b) = add(add(cross(force, strains.stretch[s]), of_joint), before), segments.inverse_inertia[s]
+    return a * torque[0], a * torque[1], b * torque[2]
 
 
 @steady
@@ -378,12 +377,9 @@ def largest_turn(begin, end, segments, strains, blocks):
     """Square of the largest turn of a frame that the changes of the multipliers ask for."""
     largest, before = NONE, joint_torque(strains, blocks, end - 1)
     for s in range(begin, end):
-        torque = torque_on(s, strains, blocks, before)
+        turn = turn_of(s, segments, strains, blocks, before)
         before = joint_torque(strains, blocks, s)
-        a, b = segments.inverse_inertia[s]
-        if b > ZERO:
-            turn = a * torque[0], a * torque[1], b * torque[2]
-            largest = max(largest, dot(turn, turn))
+        largest = max(largest, dot(turn, turn))
     return largest
 
 
