@@ -28,12 +28,13 @@ def check_bounds(folder: Path) -> None:
     Processes that a test starts run ordinary kernels from their ordinary cache.
     """
     os.environ["SHINARI_BOUNDS"] = "1"
-    from shinari.compute import bounds, object_files
+    from shinari.compute import bounds, cached_files
 
     del os.environ["SHINARI_BOUNDS"]
     assert bounds.CHECKED, "the package was imported before the option was read"
     folder.mkdir(parents=True, exist_ok=True)
-    object_files.folder = lambda: folder
+    usual = cached_files.wanted_folder
+    cached_files.wanted_folder = lambda kind: folder if kind == "objects" else usual(kind)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -31,7 +31,7 @@ def cache_folder(kind: str) -> Path:
 
     A folder that cannot be written is replaced by a temporary one that lasts as long as the process.
     """
-    wanted = _wanted_folder(kind)
+    wanted = wanted_folder(kind)
     if wanted not in _written:
         _written[wanted] = _writable_folder(wanted, kind)
     return _written[wanted]
@@ -39,19 +39,20 @@ def cache_folder(kind: str) -> Path:
 
 def is_kept(kind: str) -> bool:
     """Whether the next process finds what this one writes."""
-    return cache_folder(kind) == _wanted_folder(kind)
+    return cache_folder(kind) == wanted_folder(kind)
 
 
 def read_cached(kind: str, name: str) -> tuple[bytes, Path] | None:
     """Content and place of a file of that kind; None where there is none. A folder need not be writable for that."""
-    wanted = _wanted_folder(kind)
+    wanted = wanted_folder(kind)
     for place in dict.fromkeys((wanted, _written.get(wanted, wanted))):
         if (content := read_verified(place / name)) is not None:
             return content, place / name
     return None
 
 
-def _wanted_folder(kind: str) -> Path:
+def wanted_folder(kind: str) -> Path:
+    """Where files of that kind belong."""
     return Path(variables.read("SHINARI_CACHE_DIR") or _user_cache()) / kind
 
 

@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shinari import variables
@@ -31,8 +32,11 @@ compiled: list[str] = []
 """Symbols that were compiled for this process."""
 
 
-def compile_missing(missing: "Iterable[Native]") -> None:
+def compile_missing(missing: "Iterable[Native]") -> dict[str, tuple[bytes, Path]]:
     """Compile kernels into the cache.
+
+    Returns:
+        The object code of each symbol and its file, which another process may have removed since.
 
     Raises:
         CompileError: One does not compile; the message says which and why.
@@ -51,13 +55,18 @@ def compile_missing(missing: "Iterable[Native]") -> None:
         backend.cpu_target.typing_context.refresh()
         backend.cpu_target.target_context.refresh()
         in_children(lambda number, wait: _compile_alone(natives[number], wait=wait), len(natives), progress)
+    made = {}
     for native in natives:
-        if object_files.read(native.symbol) is None:
+        found = object_files.read(native.symbol)
+        if found is None:
             progress.tell(progress.done)
-            object_files.write(native.symbol, backend.compile_object(native))
+            data = backend.compile_object(native)
+            found = data, object_files.write(native.symbol, data)
             progress.tell(progress.done + 1)
+        made[native.symbol] = found
         compiled.append(native.symbol)
     progress.finish(kept=object_files.is_kept())
+    return made
 
 
 def processes() -> int:

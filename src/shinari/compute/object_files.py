@@ -101,10 +101,13 @@ def read(symbol: str) -> tuple[bytes, Path] | None:
     return None if data is None else (data, path)
 
 
-def write(symbol: str, data: bytes) -> None:
-    """Keep the object code of a symbol; on a full or read-only disk for this process only."""
-    if not cached_files.write_verified(folder() / f"{symbol}.o", data):
-        _unwritten[symbol] = data
+def write(symbol: str, data: bytes) -> Path:
+    """Keep the object code of a symbol in a file, which is returned; on a full or read-only disk in this process only."""
+    path = folder() / f"{symbol}.o"
+    if cached_files.write_verified(path, data):
+        return path
+    _unwritten[symbol] = data
+    return Path()
 
 
 def is_kept() -> bool:
@@ -121,8 +124,7 @@ def load(natives: "Iterable[Native]") -> None:
         if missing:
             from shinari.compute.compiling import compile_missing
 
-            compile_missing(missing)
-            found |= {native.symbol: read(native.symbol) for native in missing}
+            found |= compile_missing(missing)
         for native in wanted:
             if native.symbol not in loaded:
                 data, path = found[native.symbol]  # type: ignore[misc]
