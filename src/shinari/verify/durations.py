@@ -226,6 +226,7 @@ SECONDS = {
     "a column collapses": 3.7,
     "a silo runs out": 3.2,
     "the rate of a silo": 7.9,
+    "weight on the floor of a silo": 5.0,
     "a heap stays": 0.4,
     "grains keep their momentum": 0.1,
     "a heavy layer on a light one": 0.2,

@@ -1,4 +1,4 @@
-"""Grains: heaps, columns that collapse, a silo that runs out, and what has to stay as it is."""
+"""Grains: heaps, columns that collapse, and what has to stay as it is."""
 
 import math
 from collections.abc import Iterator
@@ -20,7 +20,6 @@ RADIUS = 0.005
 _G = 9.81
 _COLLAPSE = "Lube, Huppert, Sparks and Hallworth 2004, Axisymmetric collapses of granular columns, eq. 4.1"
 _REPOSE = "tan of the angle of a cone: twice the height of its centre of mass over its mean radius"
-_BEVERLOO = "Beverloo, Leniger and van de Velde 1961: rate ~ sqrt(g) (D - 1.4 d)^(5/2), whatever the head"
 # How many substeps a step of 1/60 s has, and while a column is poured: 60 layers that land at 4 stay compressed.
 SUBSTEPS, _POURED = 4, 8
 
@@ -100,88 +99,6 @@ def collapse(precision: str) -> Iterator[Measurement]:
             relative=0.25,
             theory="the requirement; the experiments scatter by 10 %",
         )
-
-
-def _silo(
-    opening: float,
-    precision: str,
-    wide: int = 26,
-    high: int = 60,
-    wall: float = 0.2,
-    most: int = 180,
-    part: float = 0.52,
-) -> tuple[np.ndarray, int]:
-    """How many grains have left a silo after each step until that part has, (T,), and how many there are."""
-    width, height, thick = wide * RADIUS, high * RADIUS, 4 * RADIUS
-    scene = Scene()
-    sand = scene.add_grains(
-        Box((width, height, width)),
-        radius=RADIUS,
-        spread=0.1,
-        position=(0.0, 0.5 * height, 0.0),
-        material=GrainMaterial(friction=0.2),
-    )
-    scene.add_collider(Box((width, 8 * height, width), inside=True), friction=wall)
-    side = 0.5 * (width - opening)
-    for x, z, size in (
-        (0.5 * (opening + side), 0.0, (side, thick, width)),
-        (-0.5 * (opening + side), 0.0, (side, thick, width)),
-        (0.0, 0.5 * (opening + side), (opening, thick, side)),
-        (0.0, -0.5 * (opening + side), (opening, thick, side)),
-    ):
-        scene.add_collider(Box(size), position=(x, -0.5 * thick, z), friction=wall)
-    sim = small(scene, precision, substeps=SUBSTEPS)
-    gone = []
-    count = len(sand.particles)
-    while len(gone) < most and (not gone or gone[-1] < part * count):
-        sim.step()
-        gone.append(int((sim.positions(sand)[:, 1] < -thick).sum()))
-    return np.array(gone), count
-
-
-@check("a silo runs out", _BEVERLOO)
-def silo(precision: str) -> Iterator[Measurement]:
-    """Grains run out of square openings of several widths, given in grains."""
-    rates = {}
-    for width in (5.0, 6.0):
-        gone, count = _silo(2.0 * width * RADIUS, precision)
-        yield at_most(
-            f"grains that come back, opening {width:g}",
-            0.0,
-            float(np.maximum(-np.diff(gone), 0).max()),
-            theory="what has fallen out is gone",
-        )
-        # between 15 % and 50 %: it has settled, and the rest still covers the opening
-        first, middle, last = (
-            float(np.interp(part * count, gone, np.arange(len(gone)))) for part in (0.15, 0.325, 0.5)
-        )
-        rates[width] = 0.35 * count / (last - first)
-        yield equal(
-            f"rate later over rate before, opening {width:g}, {count} grains",
-            1.0,
-            (middle - first) / (last - middle),
-            absolute=0.35,
-            theory="the head does not count; some hundred grains come in bursts of tens: a quarter is one deviation",
-        )
-    yield equal(
-        "rate of the opening 6 over that of 5",
-        ((6.0 - 1.4) / (5.0 - 1.4)) ** 2.5,
-        rates[6.0] / rates[5.0],
-        relative=0.2,
-        theory="the empty margin is 1.4 grains wide, 1 to 2 in experiments",
-    )
-
-
-@check("the rate of a silo", f"rises as the power 2.5 of D - 1.4 d; {_BEVERLOO}", precisions=("float32",))
-def rate(precision: str) -> Iterator[Measurement]:
-    """Grains run out of square openings in a wide silo; a line through the logarithms gives the power."""
-    widths, rates = (4.5, 5.5, 6.5, 7.5), []
-    for width in widths:
-        gone, count = _silo(2.0 * width * RADIUS, precision, 36, 44, 0.3, 360, part=0.45)
-        first, last = (float(np.interp(part * count, gone, np.arange(len(gone)))) for part in (0.15, 0.45))
-        rates.append(0.3 * count / (last - first))
-    power = float(np.polyfit(np.log(np.array(widths) - 1.4), np.log(rates), 1)[0])
-    yield equal("power of the opening less 1.4 grains", 2.5, power, relative=0.1, theory="the requirement")
 
 
 @check("a heap stays", "what rests stays where friction is above the slope: 5 s; energy never grows")
