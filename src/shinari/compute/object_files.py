@@ -102,7 +102,7 @@ def read(symbol: str) -> tuple[bytes, Path] | None:
 
 
 def write(symbol: str, data: bytes) -> Path:
-    """Keep the object code of a symbol in a file, which is returned; on a full or read-only disk in this process only."""
+    """Keep the object code of a symbol in a file, which is returned; or in this process where that fails."""
     path = folder() / f"{symbol}.o"
     if cached_files.write_verified(path, data):
         return path

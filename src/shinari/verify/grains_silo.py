@@ -138,7 +138,7 @@ def floor_of_silo(precision: str) -> Iterator[Measurement]:
         floor, walls, reached = _filled(height, wall, precision)
         name = f"filled to {reached:.1f} widths, friction of the walls {wall:g}"
         yield equal(
-            f"weight on floor and walls over that of the grains, {name}", 1.0, floor + walls, relative=0.01, theory="rest"
+            f"weight on floor and walls over that of all, {name}", 1.0, floor + walls, relative=0.01, theory="rest"
         )
         if wall == 0.0:
             yield equal(f"share of the floor, {name}", 1.0, floor, relative=0.01, theory="smooth walls carry nothing")
