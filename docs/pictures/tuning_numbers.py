@@ -36,8 +36,15 @@ def main() -> None:
         sim = hanging(40, damping=damping, material=material)
         print(f"  {label}: {unrest(sim):.4f} m/s, {np.abs(sim.strains()).mean():.4f}")
     print("a rope under a load: how much longer [mm]")
-    for substeps, holds in ((5, "body"), (40, "body"), (10, "particle"), (40, "particle"), (10, "tether")):
-        print(f"  {substeps} substeps, {holds}: {loaded(substeps, holds)[1]:.1f}")
+    for substeps, tears, tether in (
+        (5, False, False),
+        (40, False, False),
+        (10, True, False),
+        (40, True, False),
+        (10, True, True),
+    ):
+        longer = loaded(substeps, tears, tether)[1]
+        print(f"  {substeps} substeps, {'swept' if tears else 'at once'}{', a tether' if tether else ''}: {longer:.1f}")
     for substeps in (10, 20):
         print(f"  rod, {substeps} substeps: {rod_longer(substeps):.1f}")
     print("a fluid compresses")

@@ -40,15 +40,6 @@ def scaled(a, s):
 
 
 @steady
-def mixed(n, u):
-    """U n^T + n u^T."""
-    return (
-        2.0 * n[0] * u[0], 2.0 * n[1] * u[1], 2.0 * n[2] * u[2],
-        n[1] * u[2] + n[2] * u[1], n[2] * u[0] + n[0] * u[2], n[0] * u[1] + n[1] * u[0],
-    )  # fmt: skip
-
-
-@steady
 def inverse(m):
     """Inverse of a positive definite matrix, from its cofactors."""
     xx, yy, zz = m[1] * m[2] - m[3] * m[3], m[2] * m[0] - m[4] * m[4], m[0] * m[1] - m[5] * m[5]

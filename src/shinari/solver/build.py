@@ -173,14 +173,21 @@ def _pairs(scene: Contents, model: Model) -> PairModel:
 
 
 def _attachments(scene: Contents, slots: np.ndarray) -> list[SystemModel]:
-    """What holds particles at bodies, and ropes that carry these; loaded only where there is any."""
-    if not scene.body_rows:
-        return []
-    from shinari.systems.coupling.attachments import build_attachments
-    from shinari.systems.coupling.loaded_ropes import LoadedRopesModel
+    """What holds particles at bodies, and ropes that carry bodies or particles; loaded only where there is any."""
+    found: list[SystemModel] = []
+    if scene.body_rows:
+        from shinari.systems.coupling.attachments import build_attachments
 
-    ropes = any(obj.kind == "rope" for obj in scene.particle_objects)
-    return [build_attachments(scene, slots), *([LoadedRopesModel(len(scene.particle_objects))] if ropes else [])]
+        found.append(build_attachments(scene, slots))
+    kinds = {obj.kind for obj in scene.particle_objects}
+    if "rope" in kinds and (found or "particles" in kinds):
+        from shinari.systems.coupling.loaded_ropes import LoadedRopesModel
+
+        counts = [len(obj.positions) for obj in scene.particle_objects]
+        objects = np.empty(len(slots), np.int64)
+        objects[slots] = np.repeat(np.arange(len(counts)), counts)
+        found.append(LoadedRopesModel(objects))
+    return found
 
 
 def _attach_failures(

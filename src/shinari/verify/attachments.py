@@ -1,6 +1,7 @@
 """Attachments of particles to places on other objects: forces, torques, weights."""
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from shinari.geometry.topology import grid
 from shinari.scene.handle import Handle, RowsHandle
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.soft_material import SoftMaterial
+from shinari.shapes.box import Box
 from shinari.shapes.sphere import Sphere
 from shinari.verify.ledger import Measurement, check, equal, roundoff
 from shinari.verify.scenes import small
@@ -199,4 +201,44 @@ def heavy(precision: str) -> Iterator[Measurement]:
             f"period, {ratio:g} times its mass, {substeps} substeps [s]",
             2.0 * np.pi * np.sqrt((1.0 + 0.4 * 0.05**2) / _G), float(np.diff(times).mean()), relative=2e-3,
             theory="2 pi sqrt(L / g); 6e-5 for (0.1 m/s)^2 / (16 g L), 5e-4 for stretch, steps of second order",
+        )  # fmt: skip
+
+
+@check("a load on ropes that are tied together", "each of n ropes carries W / n, along its chord")
+def bridle(precision: str) -> Iterator[Measurement]:
+    """A plate on 2 to 4 ropes that are tied at the end of another rope; a heavy ring, or none, at the knot."""
+    cases = ((2, 20.0, 10, False), (3, 1e3, 5, True), (4, 1e3, 20, False), (4, 1e5, 10, True))
+    for legs, ratio, substeps, ring in cases:
+        scene = Scene(damping=4.0)
+        line = scene.add_rope(np.linspace((0, 1, 0), (0, 0.5, 0), 11), material=RopeMaterial(density=0.1))
+        line.pin([0])
+        plate = scene.add_rigid_body(Box((0.8, 0.02, 0.8)), mass=0.1 * ratio, position=(0, -0.01, 0))
+        knot = (scene.add_particles([(0, 0.5, 0)], mass=0.01 * ratio), [0]) if ring else (line, [10])
+        if ring:
+            scene.attach((line, [10]), knot)
+        ropes, held = [line, plate], []
+        for turn in 2.0 * np.pi * np.arange(legs) / legs:
+            foot = 0.3 * np.cos(turn), 0.0, 0.3 * np.sin(turn)
+            ropes.append(scene.add_rope(np.linspace((0, 0.5, 0), foot, 9), material=RopeMaterial(density=0.1)))
+            held.append(scene.attach((ropes[-1], [0]), knot))
+            scene.attach((ropes[-1], [8]), plate)
+        for one, other in combinations(ropes, 2):
+            scene.ignore_contact(one, other)
+        sim = small(scene, precision, substeps=substeps)
+        sim.step(300)
+        load, own = _G * 0.1 * ratio / legs, _G * 0.1 * float(np.hypot(0.5, 0.3))
+        case = f"{legs} ropes, {ratio:g} times the mass of a metre, {substeps} substeps{', a ring' if ring else ''}"
+        x, y, z = np.abs(sim.forces(held[0])[0])
+        theory = "ropes that give by a thousandth change the angle by less"
+        yield equal(
+            f"upright pull at the knot over the weight, {case}", 1.0, y / (load + own), relative=1e-4, theory="at rest"
+        )
+        yield equal(
+            f"sideways pull over that by the chord, under the load and half of the rope, {case}", 1.0,
+            float(np.hypot(x, z)) / ((load + 0.5 * own) * 0.3 / 0.5), relative=4e-3, theory=theory,
+        )  # fmt: skip
+        strain = np.linalg.norm(np.diff(sim.positions(line).astype(np.float64), axis=0), axis=1).sum() / 0.5 - 1.0
+        yield equal(
+            f"strain of the rope that carries all, {case}", 1e-3, strain, relative=0.02,
+            theory="a thousandth under all that hangs together; its own weight, 0.05 of 20",
         )  # fmt: skip

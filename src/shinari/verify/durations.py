@@ -95,6 +95,7 @@ SECONDS = {
     "a weight hangs from a place by its compliance": 0.1,
     "what hangs on a rope": 0.1,
     "a heavy body on a rope": 1.0,
+    "a load on ropes that are tied together": 2.0,
     "pressure of a spherical membrane": 0.1,
     "volume is what was asked for": 0.4,
     "a balloon keeps its volume when it is pressed flat": 0.6,

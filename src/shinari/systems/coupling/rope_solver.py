@@ -1,10 +1,12 @@
-r"""Newton steps of a rope that carries bodies: all of its rows at once, in linear time.
+r"""Newton steps of ropes that hang together and carry loads: all of their rows at once.
 
-       p - o - o - o - o         o  points of the rope, of mass m
-       K0  K1  K2  K3   \         p  a point that something holds
-                         [ ]     a body of mass M >> m, attached to the last point
+       p - o - o - o - o         o  points of a rope, of mass m
+       K0  K1  K2 \K3   \         p  a point that something holds
+                   o     [ ]     a body of mass M >> m, attached to the last point
+                    \
+                     O           a heavy particle at the end of another rope, tied to the first one
 
-A sweep moves the light point beside the load by what stretches its row, and the load by m / M of that. So a load of
+A sweep moves the light point beside a load by what stretches its row, and the load by m / M of that. So a load of
 1,000 times a point needs a thousand sweeps. Here a substep minimises
 
     E(x) = 1/2 (x - x*)^T M (x - x*) + sum_j (1/2 s_j C_j^2 - f_j . (x_i - x_k))     C_j = |x_i - x_k| - L_j
@@ -15,11 +17,14 @@ that the row has given in this substep already [kg m]. Newton steps solve
 
     (M + sum_j K_j) dx = -grad E        K_j = s_j n n^T + max(s_j C_j, 0) / l_j (1 - n n^T)
 
-by blocks of three along the rope. The second part is the stiffness of a taut string against sideways motion. Without it
-points of a rope under tension T are thrown sideways as soon as h^2 > m l / T; a pushed row has none, so that the matrix
-is positive. A step is halved until E falls as it should (Armijo).
+by elimination in blocks of three, see `block_elimination`. The second part is the stiffness of a taut
+string against sideways motion. Without it points of a rope under tension T are thrown sideways as soon as
+h^2 > m l / T; a pushed row has none, so that the matrix is positive. A step is halved until E falls as it should
+(Armijo).
 
 A point with a body has the mass of both: m + W^-1, where W is the displacement of the place on the body by a unit push.
+Where a body hangs on several points of a net each has its part of it, as in mass splitting (Tonge, Benevolenski and
+Voroshilov 2012, Mass Splitting for Jitter-Free Parallel Rigid Body Simulation).
 """
 
 import numpy as np
@@ -27,11 +32,12 @@ import numpy as np
 from shinari.compute import Field, Record, convert, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.symmetric import inverse, isotropic, mixed, outer, plus, scaled, times
+from shinari.maths.symmetric import inverse, isotropic, outer, plus, scaled, times
 from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, previous_position
 from shinari.systems.coupling.attachment_rows import AttachmentRows
+from shinari.systems.coupling.block_elimination import Blocks, Fills, Pivots, eliminate, substitute
 from shinari.systems.coupling.records import BodySweeps
 from shinari.systems.coupling.response import apply_reaction
 from shinari.systems.rigid.frames import Frames
@@ -45,12 +51,15 @@ STEPS, SHORT = 40, 1e-2
 HALVINGS, ENOUGH = 10, 1e-4
 
 
-class Ropes(Record):
-    """Ropes that carry bodies, R rows."""
+class RopeNets(Record):
+    """Ropes that hang together, R rows."""
 
     begin = Field(np.int64, doc="its first point")
     end = Field(np.int64, doc="behind its last point")
-    object = Field(np.int64, doc="its number among the objects")
+    first_link = Field(np.int64)
+    end_link = Field(np.int64)
+    shortest = Field(np.float64, unit="m", doc="length of its shortest segment")
+    fresh = Field(np.bool_, doc="whether it has not been solved in this substep")
 
 
 class StoredEnergy(Record):
@@ -60,26 +69,34 @@ class StoredEnergy(Record):
 
 
 class RopePoints(Record):
-    """Points of these ropes, each with the segment to the next one, P rows; the last point of a rope has none."""
+    """Points of these nets, in the order in which they are eliminated, P rows."""
 
     particle = Field(np.int64)
     attachment = Field(np.int64, doc="row that attaches it to a body; -1: none")
-    row = Field(np.int64, doc="distance row of its segment")
-    stretching = Field(np.float64, unit="kg", doc="s where the segment is stretched")
-    pressing = Field(np.float64, unit="kg", doc="s where it is pressed; 0: it is slack then")
-    stores = Field(np.bool_, 2, doc="whether its stretch and its pressure count as elastic energy here")
+    share = Field(np.float64, doc="its part of the body")
     left = Field(np.float64, 3, unit="m", doc="where its particle was left")
-    given = Field(np.float64, 3, unit="kg m", doc="f: pull of the segment in this substep, from the next point")
-    tension = Field(np.float64, unit="kg m", doc="the same as a number, negative where it is pressed")
     start = Field(np.float64, 3, unit="m", doc="x*")
     moved = Field(np.float64, 3, unit="m", doc="x - x*")
-    step = Field(np.float64, 3, unit="m", doc="dx")
     mass = Field(np.float64, 6, unit="kg", doc="M of the point with its body, symmetric")
-    held = Field(np.bool_, doc="whether nothing moves it")
-    own = Field(np.float64, 6, unit="1/kg", doc="inverse of its block once the points before are eliminated")
-    normal = Field(np.float64, 3, doc="direction of its segment, from the next point")
-    along = Field(np.float64, unit="kg", doc="K along the segment")
-    across = Field(np.float64, unit="kg", doc="K across it")
+    push = Field(np.float64, 3, unit="kg m", doc="-grad E")
+
+
+class RopeLinks(Record):
+    """Segments of these nets, and what ties their ropes together, L rows."""
+
+    first = Field(np.int64, doc="its point that is eliminated first")
+    second = Field(np.int64)
+    block = Field(np.int64, doc="block of both")
+    object = Field(np.int64, doc="object of the first point, among all")
+    row = Field(np.int64, doc="its distance row; -1: none")
+    knot = Field(np.int64, doc="its row that holds both together; -1: none")
+    side = Field(np.float64, doc="1 where that row has them in this order, else -1")
+    stretching = Field(np.float64, unit="kg", doc="s where it is stretched")
+    pressing = Field(np.float64, unit="kg", doc="s where it is pressed; 0: it is slack then")
+    stores = Field(np.bool_, 2, doc="whether its stretch and its pressure count as elastic energy here")
+    given = Field(np.float64, 3, unit="kg m", doc="f: its pull in this substep, from the second point")
+    tension = Field(np.float64, unit="kg m", doc="the same as a number, negative where it is pressed")
+    energy = Field(np.float64, unit="kg m^2", doc="elastic energy that it stores here, times h^2")
     rest = Field(np.float64, unit="m", doc="L")
 
 
@@ -91,7 +108,7 @@ def inverse_mobility(frames, b, arm):
 
 @steady
 def is_left(begin, end, points, particles):
-    """Whether nothing has moved a rope since it was solved."""
+    """Whether nothing has moved a net since it was solved."""
     for k in range(begin, end):
         d = sub(place(particles.x, points.particle[k]), points.left[k])
         if dot(d, d) > ZERO:
@@ -100,21 +117,31 @@ def is_left(begin, end, points, particles):
 
 
 @steady
-def begin_point(k, points, particles, origins, frames, attachments, parameters, h):
-    """Read a point, the mass that it moves, and the length of its segment."""
+def begin_point(k, points, pivots, particles, origins, frames, attachments, h):
+    """Read a point, and the mass that it moves."""
     i = points.particle[k]
     points.start[k], points.moved[k] = place(particles.x, i), (0.0, 0.0, 0.0)
-    points.rest[k] = np.float64(parameters.value[points.row[k]]) if points.row[k] >= 0 else 0.0
     w, m = np.float64(particles.x[i, 3]), points.attachment[k]
-    points.held[k] = not w > ZERO
+    pivots.held[k] = not w > ZERO
     points.mass[k] = isotropic(ONE / w if w > ZERO else ZERO)
     if w > ZERO and m >= 0 and not attachments.broken[m]:
         b = attachments.body[m]
         if frames.inverse_mass[b] > ZERO:
             body = inverse_mobility(frames, b, arm_of(i, b, particles, origins, frames, h))
-            points.mass[k] = plus(points.mass[k], body)
+            points.mass[k] = plus(points.mass[k], scaled(body, points.share[k]))
         else:
-            points.held[k] = True
+            pivots.held[k] = True
+
+
+@steady
+def share_body(k, begin, end, points, attachments):
+    """Find the part of a body that hangs on a point: as much as on each other point of the net that holds it."""
+    count, m = 0, points.attachment[k]
+    for i in range(begin, end):
+        other = points.attachment[i]
+        if other >= 0 and not attachments.broken[other] and attachments.body[other] == attachments.body[m]:
+            count += 1
+    points.share[k] = ONE / max(count, 1)
 
 
 @steady
@@ -125,177 +152,185 @@ def arm_of(i, b, particles, origins, frames, h):
 
 
 @steady
-def stiffness_of(k, stretch, points):
-    """Stiffness of a segment that is so much too long."""
-    return points.stretching[k] if stretch > ZERO else points.pressing[k]
+def stiffness_of(j, stretch, links):
+    """Stiffness of a link that is so much too long."""
+    return links.stretching[j] if stretch > ZERO else links.pressing[j]
 
 
 @steady
-def segment(k, points):
-    """Vector of a segment, from its next point."""
-    return sub(add(points.start[k], points.moved[k]), add(points.start[k + 1], points.moved[k + 1]))
+def vector_of(j, links, points):
+    """Vector of a link, from its second point."""
+    a, b = links.first[j], links.second[j]
+    return sub(add(points.start[a], points.moved[a]), add(points.start[b], points.moved[b]))
 
 
 @steady
-def energy_after(begin, end, part, points):
+def energy_after(net, nets, part, points, pivots, links):
     """E after a part of the step."""
     total = 0.0
-    for k in range(begin, end):
-        if not points.held[k]:
-            moved = add(points.moved[k], scale(points.step[k], part))
+    for k in range(nets.begin[net], nets.end[net]):
+        if not pivots.held[k]:
+            moved = add(points.moved[k], scale(pivots.x[k], part))
             total += 0.5 * dot(moved, times(points.mass[k], moved))
-        if k + 1 < end:
-            d = add(segment(k, points), scale(sub(points.step[k], points.step[k + 1]), part))
-            stretch = norm(d) - points.rest[k]
-            total += 0.5 * stiffness_of(k, stretch, points) * stretch * stretch - dot(points.given[k], d)
+    for j in range(nets.first_link[net], nets.end_link[net]):
+        step = sub(pivots.x[links.first[j]], pivots.x[links.second[j]])
+        d = add(vector_of(j, links, points), scale(step, part))
+        stretch = norm(d) - links.rest[j]
+        total += 0.5 * stiffness_of(j, stretch, links) * stretch * stretch - dot(links.given[j], d)
     return total
 
 
 @steady
-def eliminate(begin, end, points):
-    """Write -grad E into the steps, and eliminate the points one after the other."""
-    before = (0.0, 0.0, 0.0)
+def assemble(net, nets, points, pivots, links, blocks):
+    """Write -grad E and the matrix; returns E."""
+    begin, end, total = nets.begin[net], nets.end[net], 0.0
     for k in range(begin, end):
-        push, block = before, points.mass[k]
-        if k > begin:
-            block = plus(block, coupling(k - 1, points))
-        if k + 1 < end:
-            before = pull_now(k, points)
-            block, push = plus(block, coupling(k, points)), sub(push, before)
-        points.own[k], points.step[k] = isotropic(0.0), (0.0, 0.0, 0.0)
-        if not points.held[k]:
-            push = sub(push, times(points.mass[k], points.moved[k]))
-            if k > begin:
-                block, push = without_last(k, block, push, points)
-            points.own[k], points.step[k] = inverse(block), push
-
-
-@steady
-def pull_now(k, points):
-    """Find direction and stiffness of a segment, and what it pulls beyond what it has given."""
-    n, length = direction_and_length(segment(k, points))
-    stretch = length - points.rest[k]
-    s = stiffness_of(k, stretch, points)
-    points.normal[k], points.along[k] = n, s
-    points.across[k] = s * stretch / length if stretch > ZERO and length > ZERO else 0.0
-    return sub(scale(n, s * stretch), points.given[k])
-
-
-@steady
-def coupling(k, points):
-    """K of a segment."""
-    return plus(isotropic(points.across[k]), outer(points.normal[k], points.along[k] - points.across[k]))
-
-
-@steady
-def carried(k, v, points):
-    """K v of a segment."""
-    n, across = points.normal[k], points.across[k]
-    return add(scale(v, across), scale(n, (points.along[k] - across) * dot(n, v)))
-
-
-@steady
-def without_last(k, block, push, points):
-    """Block and push of a point once the point before it is eliminated: less K D K, and with K D push of that."""
-    n, g, d = points.normal[k - 1], points.across[k - 1], points.own[k - 1]
-    more, u = points.along[k - 1] - g, times(d, n)
-    block = plus(block, scaled(d, -g * g))
-    block = plus(plus(block, outer(n, -more * more * dot(n, u))), scaled(mixed(n, u), -g * more))
-    return block, add(push, carried(k - 1, times(d, points.step[k - 1]), points))
-
-
-@steady
-def substitute(begin, end, points):
-    """Find the steps from the last point back; returns their slope of E, negative."""
-    slope = 0.0
-    for k in range(end - 1, begin - 1, -1):
-        if k + 1 < end:
-            points.step[k] = add(points.step[k], carried(k, points.step[k + 1], points))
-        points.step[k] = times(points.own[k], points.step[k])
+        force = times(points.mass[k], points.moved[k])
+        pivots.own[k], points.push[k] = points.mass[k], scale(force, -1.0)
+        total += 0.0 if pivots.held[k] else 0.5 * dot(points.moved[k], force)
+        for i in range(pivots.first[k], pivots.end[k]):
+            for c in range(9):
+                blocks.value[i, c] = 0.0
+    for j in range(nets.first_link[net], nets.end_link[net]):
+        a, b = links.first[j], links.second[j]
+        d = vector_of(j, links, points)
+        n, length = direction_and_length(d)
+        stretch = length - links.rest[j]
+        s, pull = stiffness(j, n, length, stretch, links), scale(n, stiffness_of(j, stretch, links) * stretch)
+        total += 0.5 * dot(pull, n) * stretch - dot(links.given[j], d)
+        pull = sub(pull, links.given[j])
+        pivots.own[a], points.push[a] = plus(pivots.own[a], s), sub(points.push[a], pull)
+        pivots.own[b], points.push[b] = plus(pivots.own[b], s), add(points.push[b], pull)
+        blocks.value[links.block[j]] = -s[0], -s[5], -s[4], -s[5], -s[1], -s[3], -s[4], -s[3], -s[2]
     for k in range(begin, end):
-        if not points.held[k]:
-            slope += dot(points.step[k], times(points.mass[k], points.moved[k]))
-        if k + 1 < end:
-            slope += dot(pull_now(k, points), sub(points.step[k], points.step[k + 1]))
-    return slope
+        pivots.x[k] = points.push[k]
+    return total
 
 
 @steady
-def take_step(begin, end, points):
-    """Go along the steps as far as E falls; returns whether there should be another one."""
-    slope, before, part = substitute(begin, end, points), energy_after(begin, end, 0.0, points), ONE
+def stiffness(j, n, length, stretch, links):
+    """K of a link along n."""
+    s = stiffness_of(j, stretch, links)
+    # what holds both points together is as stiff in all directions
+    nothing = s if links.rest[j] == ZERO else 0.0
+    across = s * stretch / length if stretch > ZERO and length > ZERO else nothing
+    return plus(isotropic(across), outer(n, s - across))
+
+
+@steady
+def take_step(net, nets, before, points, pivots, links):
+    """Go along the steps as far as E falls, which is `before` now; returns whether there should be another one."""
+    slope, part = 0.0, ONE
+    for k in range(nets.begin[net], nets.end[net]):
+        slope -= dot(points.push[k], pivots.x[k])
     for _ in range(HALVINGS):
-        if energy_after(begin, end, part, points) <= before + ENOUGH * part * slope:
+        if energy_after(net, nets, part, points, pivots, links) <= before + ENOUGH * part * slope:
             break
         part *= 0.5
-    far, short = part < ONE, SHORT * points.rest[begin]
-    for k in range(begin, end):
-        points.moved[k] = add(points.moved[k], scale(points.step[k], part))
-        short = min(short, SHORT * points.rest[k]) if k + 1 < end else short
-        far = far or norm(points.step[k]) > short
+    far, short = part < ONE, SHORT * nets.shortest[net]
+    for k in range(nets.begin[net], nets.end[net]):
+        points.moved[k] = add(points.moved[k], scale(pivots.x[k], part))
+        far = far or norm(pivots.x[k]) > short
     return far
 
 
+@kernel(mixed=True)
+def begin_nets(r, nets: RopeNets, links: RopeLinks, parameters: Parameters):
+    """Begin a substep: no link has pulled, and each has the length that its row has now."""
+    nets.fresh[r] = True
+    for j in range(nets.first_link[r], nets.end_link[r]):
+        row = links.row[j]
+        links.given[j] = 0.0, 0.0, 0.0
+        links.rest[j] = np.float64(parameters.value[row]) if row >= 0 else 0.0
+
+
 @kernel(fastmath=STEADY, mixed=True)
-def solve_ropes(
+def solve_nets(
     _,
-    ropes: Ropes,
+    nets: RopeNets,
     points: RopePoints,
+    pivots: Pivots,
+    links: RopeLinks,
+    blocks: Blocks,
+    fills: Fills,
     particles: Particles,
     origins: Origins,
     frames: Frames,
     body_sweeps: BodySweeps,
     attachments: AttachmentRows,
-    parameters: Parameters,
-    stored: StoredEnergy,
-    first: np.int64,
     h: float,
 ):
-    """Solve all ropes once, one after the other, since they may share bodies; `first` in a new substep."""
-    for r in range(len(ropes)):
-        begin, end = ropes.begin[r], ropes.end[r]
-        if first == 0 and is_left(begin, end, points, particles):
+    """Solve all nets once, one after the other, since they may share bodies; not those that nothing has moved."""
+    for r in range(len(nets)):
+        begin, end = nets.begin[r], nets.end[r]
+        if not nets.fresh[r] and is_left(begin, end, points, particles):
             continue
+        nets.fresh[r] = False
         for k in range(begin, end):
-            if first != 0:
-                points.given[k] = 0.0, 0.0, 0.0
-            begin_point(k, points, particles, origins, frames, attachments, parameters, h)
+            if points.attachment[k] >= 0:
+                share_body(k, begin, end, points, attachments)
+            begin_point(k, points, pivots, particles, origins, frames, attachments, h)
         for _step in range(STEPS):
-            eliminate(begin, end, points)
-            if not take_step(begin, end, points):
+            before = assemble(r, nets, points, pivots, links, blocks)
+            eliminate(begin, end, pivots, blocks, fills)
+            substitute(begin, end, pivots, blocks)
+            if not take_step(r, nets, before, points, pivots, links):
                 break
-        total = 0.0
+        for j in range(nets.first_link[r], nets.end_link[r]):
+            end_link(j, links, points)
         for k in range(begin, end):
-            total += end_point(k, end, points, particles, origins, frames, body_sweeps, attachments, h)
-        stored.energy[ropes.object[r]] = total / (h * h)
+            end_point(k, points, pivots, particles, origins, frames, body_sweeps, attachments, h)
 
 
 @steady
-def end_point(k, end, points, particles, origins, frames, body_sweeps, attachments, h):
-    """Move a point, and the body that is attached to it; keep the pull of its segment, and tell what it stores."""
-    i, m, moved, stored = points.particle[k], points.attachment[k], points.moved[k], 0.0
-    if k + 1 < end:
-        n, length = direction_and_length(segment(k, points))
-        stretch = length - points.rest[k]
-        points.tension[k] = stiffness_of(k, stretch, points) * stretch
-        stored = 0.5 * points.tension[k] * stretch if points.stores[k, 0 if stretch > ZERO else 1] else 0.0
-        points.given[k] = scale(n, points.tension[k])
-    if not points.held[k]:
+def end_link(j, links, points):
+    """Keep the pull of a link, and what it stores."""
+    n, length = direction_and_length(vector_of(j, links, points))
+    stretch = length - links.rest[j]
+    links.tension[j] = stiffness_of(j, stretch, links) * stretch
+    links.given[j] = scale(n, links.tension[j])
+    stores = links.stores[j, 0 if stretch > ZERO else 1]
+    links.energy[j] = 0.5 * links.tension[j] * stretch if stores else 0.0
+
+
+@steady
+def end_point(k, points, pivots, particles, origins, frames, body_sweeps, attachments, h):
+    """Move a point, and the body that is attached to it."""
+    i, m, moved = points.particle[k], points.attachment[k], points.moved[k]
+    if not pivots.held[k]:
         x, w = add(points.start[k], moved), particles.x[i, 3]
         particles.x[i] = convert(x[0], w), convert(x[1], w), convert(x[2], w), w
         if m >= 0 and not attachments.broken[m]:
             b = attachments.body[m]
             arm = arm_of(i, b, particles, origins, frames, h)
-            push = scale(times(inverse_mobility(frames, b, arm), moved), -1.0)
+            push = scale(times(inverse_mobility(frames, b, arm), moved), -points.share[k])
             apply_reaction(frames, body_sweeps, b, arm, push, (0.0, 0.0, 0.0), ONE / h)
             attachments.multiplier[m] = add(attachments.multiplier[m], push)
     points.left[k] = place(particles.x, i)
-    return stored
+
+
+@kernel
+def tell_energy(_, links: RopeLinks, stored: StoredEnergy, h: float):
+    """Add up what the links of each object store."""
+    for j in range(len(links)):
+        stored.energy[links.object[j]] = 0.0
+    for j in range(len(links)):
+        stored.energy[links.object[j]] += links.energy[j] / (h * h)
 
 
 @kernel(mixed=True)
-def tell_pull(k, points: RopePoints, multipliers: Multipliers):
+def tell_pull(j, links: RopeLinks, multipliers: Multipliers):
     """Write the multiplier of the row of a segment, for those who ask for its force."""
-    r = points.row[k]
+    r = links.row[j]
     if r >= 0:
-        multipliers.value[r] = convert(-points.tension[k], multipliers.value[r])
+        multipliers.value[r] = convert(-links.tension[j], multipliers.value[r])
+
+
+@kernel(mixed=True)
+def tell_knot(j, links: RopeLinks, multipliers: Multipliers):
+    """Write the multipliers of the row that holds two points together."""
+    r = links.knot[j]
+    if r >= 0:
+        pull = scale(links.given[j], -links.side[j])
+        for c in range(3):
+            multipliers.value[3 * r + c] = convert(pull[c], multipliers.value[3 * r + c])
