@@ -208,3 +208,45 @@ def test_a_rope_that_carries_nothing_is_swept_as_before():
         sim.step(30)
         positions.append(np.asarray(sim.positions(line)).copy())
     np.testing.assert_array_equal(*positions)
+
+
+@pytest.mark.parametrize(("mass", "substeps", "most"), [(10, 10, 0.006), (10, 20, 0.002), (100, 20, 0.02)])
+def test_a_load_over_a_thin_rod_stays(mass, substeps, most):
+    """Of 100 to 1,000 times the mass of the rope: contacts are solved again until they move it no more."""
+    scene, radius, out = sn.Scene(), 0.03, 0.036
+    turn = np.linspace(np.pi, 0, 6)
+    side = np.stack([np.full(20, -out), np.linspace(-0.4, -0.02, 20), np.zeros(20)], axis=1)
+    over = np.stack([out * np.cos(turn), out * np.sin(turn), np.zeros(6)], axis=1)
+    points = np.concatenate([side, over, side[::-1] * [-1, 1, 1]])
+    line = scene.add_rope(points, material=sn.RopeMaterial(density=DENSITY, friction=0.3))
+    scene.add_collider(sn.Capsule(radius, 0.6), rotation=sn.rotation(axis=(1, 0, 0), angle=np.pi / 2), friction=0.3)
+    load = scene.add_rigid_body(sn.Box((2 * out, 0.1, 0.1)), mass=mass, position=(0, -0.45, 0))
+    for end in (0, len(points) - 1):
+        scene.attach((line, [end]), load)
+    scene.ignore_contact(line, load)
+    sim = sn.Simulation(scene, substeps=substeps)
+    start = length(sim, line)
+    sim.step(180)
+    assert length(sim, line) < (1 + most) * start
+    assert np.abs(np.asarray(sim.state.body_velocities)).max() < 0.02
+    assert np.linalg.norm(np.asarray(sim.positions(line))[:, :2], axis=1).min() > radius + 0.0049
+
+
+def test_friction_holds_a_load_on_a_beam_and_lets_a_heavy_one_slide():
+    """Euler and Eytelwein: it holds up to exp(mu pi) = 1.87 times the other load."""
+    out = 0.206
+    turn = np.linspace(np.pi, 0, 22)
+    side = np.stack([np.full(20, -out), np.linspace(-0.6, -0.03, 20), np.zeros(20)], axis=1)
+    over = np.stack([out * np.cos(turn), out * np.sin(turn), np.zeros(22)], axis=1)
+    points = np.concatenate([side, over, side[::-1] * [-1, 1, 1]])
+    for ratio, speed in ((1.2, 0.0), (3.0, 9.81 * (3 - 1.874) / (3 + 1.874) * 0.5)):
+        scene = sn.Scene()
+        line = scene.add_rope(points, material=sn.RopeMaterial(density=DENSITY, friction=0.2))
+        scene.add_collider(sn.Capsule(0.2, 1.0), rotation=sn.rotation(axis=(1, 0, 0), angle=np.pi / 2), friction=0.2)
+        for end, mass, side_of in ((0, 10.0, -1), (len(points) - 1, 10.0 * ratio, 1)):
+            body = scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), mass=mass, position=(side_of * out, -0.65, 0))
+            scene.attach((line, [end]), body)
+        sim = sn.Simulation(scene, substeps=20)
+        sim.step(30)
+        up, down = np.asarray(sim.state.body_velocities)[:, 1]
+        assert 0.5 * (up - down) == pytest.approx(speed, rel=0.1, abs=0.02)

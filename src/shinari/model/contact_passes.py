@@ -24,6 +24,7 @@ class ContactPasses(Record):
     done = Field(np.int64)
     more = Field(np.int64, doc="whether there are passes after the first one")
     overlap = Field(real, doc="largest overlap of this pass, as a part of the distance to keep")
+    wanted = Field(np.int64, doc="how many passes a system asks for, as long as it does")
 
 
 @kernel
@@ -31,6 +32,7 @@ def begin_passes(_, passes: ContactPasses, clock: Clock):
     """An iteration begins."""
     passes.number[0] = 1
     passes.overlap[0] = ZERO
+    passes.wanted[0] = 0
     clock.contact_pass[0] += 1
     clock.local[0] = 0
 
@@ -47,13 +49,15 @@ def conclude_pass(
 ):  # fmt: skip
     """A pass is over: it was the last one where enough have been taken and nothing overlaps by more than a part.
 
-    Enough are `alone` of a single system with contacts, `several` of more. `local`: whether further ones are local.
+    Enough are `alone` of a single system with contacts, `several` of more, and what a system asks for; overlaps take no
+    more than `most`. `local`: whether further ones are local.
     """
     passes.number[0] += 1
     clock.contact_pass[0] += 1
-    enough = passes.number[0] >= (several if clock.solvers[0] > 1 else alone)
-    passes.done[0] = enough and not passes.overlap[0] > tolerated
+    enough = passes.number[0] >= max(passes.wanted[0], several if clock.solvers[0] > 1 else alone)
+    passes.done[0] = enough and not (passes.overlap[0] > tolerated and passes.number[0] < most)
     passes.overlap[0] = ZERO
+    passes.wanted[0] = 0
     clock.local[0] = local != 0 and enough and passes.done[0] == 0 and passes.number[0] < most
 
 

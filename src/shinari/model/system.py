@@ -30,6 +30,7 @@ class System:
             80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
         solves_contacts: Whether it solves contacts, in passes over those of all systems.
         repeated: Whether it solves something else anew in each pass.
+        most_passes: How many passes over the contacts it may ask for.
         in_one_pass: Whether one pass leaves nothing to its next one, when no other system moves particles in between.
         steps_aside: Whether it takes itself out of `Clock.solvers` in a substep in which it has no contacts.
         tells_moved: Whether it notes the particles that its contacts move noticeably, and takes in a local pass only
@@ -41,6 +42,7 @@ class System:
     order: int
     solves_contacts = False
     repeated = False
+    most_passes = 0
     tells_moved = False
     in_one_pass = False
     steps_aside = False
@@ -131,7 +133,7 @@ class System:
         """Solve all contacts once; `first` in the first pass of the first iteration of a substep."""
 
     def record_overlap(self, p: Program, passes: ContactPasses) -> None:
-        """Raise `passes.overlap` to the largest overlap of this pass, if more passes would lessen it."""
+        """Raise `passes.overlap` to the largest overlap of this pass, if more passes would lessen it; or `wanted`."""
 
     def record_between(self, p: Program) -> None:
         """Solve again what contacts disturb, before each further pass."""

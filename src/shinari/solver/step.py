@@ -110,7 +110,8 @@ def record_iteration(p: Program, systems: Sequence[System], clock: Clock, passes
 def record_passes(p: Program, systems: Sequence[System], clock: Clock, passes: ContactPasses) -> None:
     """Record the passes after the first one."""
     local = all(system.tells_moved for system in systems if system.solves_contacts or system.repeated)
-    with p.repeat(MOST_PASSES - 1, until=(passes.done, 0)):
+    most = max(MOST_PASSES, *(system.most_passes for system in systems))
+    with p.repeat(most - 1, until=(passes.done, 0)):
         record(p, systems, "between")
         record(p, systems, "contacts", False)
         record(p, systems, "overlap", passes)

@@ -8,6 +8,7 @@ import numpy as np
 from shinari.compute import Program
 from shinari.constraints.coincidence import COINCIDENCE
 from shinari.constraints.distance import DISTANCE
+from shinari.model.contact_passes import ContactPasses
 from shinari.model.model import Model
 from shinari.model.state import State
 from shinari.model.system import System
@@ -23,6 +24,7 @@ from shinari.systems.coupling.rope_solver import (
     RopeNets,
     RopePoints,
     StoredEnergy,
+    ask_for_passes,
     begin_nets,
     solve_nets,
     tell_energy,
@@ -70,6 +72,7 @@ class LoadedRopes(System):
 
     order = 50
     repeated = True
+    most_passes = 24
     on_device = True
 
     def __init__(self, nets: list[RopeNet], objects: np.ndarray, bound: BoundSystems) -> None:
@@ -139,6 +142,10 @@ class LoadedRopes(System):
             self._particles, self._origins, frames, body_sweeps, self._attachments, self._h,
         )  # fmt: skip
         p.launch(end_body_sweep, frames, body_sweeps, self._h, count=len(frames))
+
+    def record_overlap(self, p: Program, passes: ContactPasses) -> None:
+        """Record that all passes are asked for while contacts move nets."""
+        p.serial(ask_for_passes, self._nets, self._points, self._particles, passes, self.most_passes)
 
     def record_finish(self, p: Program) -> None:
         """Record that pulls and energies are told."""

@@ -34,6 +34,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.symmetric import inverse, isotropic, outer, plus, scaled, times
 from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, scale, sub
+from shinari.model.contact_passes import ContactPasses
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, previous_position
 from shinari.systems.coupling.attachment_rows import AttachmentRows
@@ -49,6 +50,8 @@ from shinari.systems.rows.row_access import Multipliers, Parameters
 STEPS, SHORT = 40, 1e-2
 # A step is halved up to so often, until E falls by this part of what its slope promises.
 HALVINGS, ENOUGH = 10, 1e-4
+# Contacts are solved again that move a point by more than this part of a segment.
+NOTICEABLE = 1e-3
 
 
 class RopeNets(Record):
@@ -316,6 +319,16 @@ def tell_energy(_, links: RopeLinks, stored: StoredEnergy, h: float):
         stored.energy[links.object[j]] = 0.0
     for j in range(len(links)):
         stored.energy[links.object[j]] += links.energy[j] / (h * h)
+
+
+@kernel(mixed=True)
+def ask_for_passes(_, nets: RopeNets, points: RopePoints, particles: Particles, passes: ContactPasses, most: int):
+    """Ask for so many passes over the contacts if these have moved a point of a net noticeably."""
+    for r in range(len(nets)):
+        for k in range(nets.begin[r], nets.end[r]):
+            d = sub(place(particles.x, points.particle[k]), points.left[k])
+            if norm(d) > NOTICEABLE * nets.shortest[r]:
+                passes.wanted[0] = max(passes.wanted[0], most)
 
 
 @kernel(mixed=True)
