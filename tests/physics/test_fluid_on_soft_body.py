@@ -77,6 +77,25 @@ def test_water_on_a_held_sheet_is_told_where_it_shakes_it():
         assert low < excess < high
 
 
+@pytest.mark.parametrize("by", ["a body", "ropes", "places"])
+def test_water_on_a_sheet_that_is_attached_is_told(by):
+    scene = sn.Scene()
+    sheet = scene.add_cloth(sn.grid(shape=(13, 13), size=(0.48, 0.48)), material=sn.ClothMaterial(thickness=0.01))
+    corners = [0, 12, 156, 168]
+    if by == "a body":
+        frame = scene.add_rigid_body(sn.Box((0.5, 0.01, 0.5)), position=(0, 0.6, 0), kinematic=True)
+        scene.attach((sheet, corners), frame)
+    for corner in corners if by == "ropes" else ():
+        rope = scene.add_rope(sheet.positions[corner] + np.linspace((0, 0.4, 0), (0, 0, 0), 5))
+        rope.pin(0)
+        scene.attach((rope, 4), (sheet, corner))
+    if by == "places":
+        scene.attach((sheet, corners), sheet.positions[corners])
+    scene.add_fluid(sn.Box((0.16, 0.16, 0.16)), spacing=0.04, position=(0.004, 0.13, 0.003), name="water")
+    with pytest.warns(sn.FluidWarning, match="'water' shakes the cloth"):
+        sn.Simulation(scene, threads=1)
+
+
 @pytest.mark.parametrize("apart", [True, False])
 def test_a_fluid_apart_from_a_soft_body_or_that_ignores_it_is_not_told(apart):
     scene = sn.Scene()

@@ -102,3 +102,16 @@ def test_a_body_without_measure_ends_in_an_error_or_in_numbers(kind, value):
             return
     assert np.isfinite(value)
     assert np.isfinite(sim.state.body_positions).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_body_over_cloth_that_is_nowhere_is_told_by_the_error_alone(value):
+    scene = sn.Scene()
+    scene.add_cloth(sn.grid(shape=(5, 5), size=(0.3, 0.3))).pin([0])
+    scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), mass=0.001, position=(0, 0.2, 0), name="box")
+    sim = sn.Simulation(scene, substeps=2, threads=1)
+    sim.state.body_positions[0] = value
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(sn.DivergenceError, match="'box'"):
+            sim.step()

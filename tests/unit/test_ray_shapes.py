@@ -200,6 +200,7 @@ CASES = {
     "cylinder": (sn.Cylinder(0.4, 1.2), cylinder_case),
     "cone": (sn.Cone(0.5, 0.8), cone_case),
     "ellipsoid": (sn.Ellipsoid((0.3, 0.2, 0.5)), ellipsoid_case),
+    "flat ellipsoid": (sn.Ellipsoid((0.05, 0.9, 0.7)), lambda o, u: ellipsoid_case(o, u, (0.05, 0.9, 0.7))),
     "plane": (sn.Plane((0.6, 0.8, 0.0), 0.2), plane_case),
     "container": (sn.Box((1.0, 0.6, 1.6), inside=True), container_case),
     "own convex": (Pebble((0.3, 0.2, 0.5)), ellipsoid_case),

@@ -131,6 +131,18 @@ def test_no_file_outside_the_folder_is_read(tmp_path: Path, name: str, kind: str
         load(write(folder, text))
 
 
+def test_an_absolute_path_is_read_where_a_relative_one_would_be(tmp_path: Path) -> None:
+    folder, meshes = tmp_path / "robot", tmp_path / "meshes"
+    for where in folder, meshes:
+        where.mkdir()
+        trimesh.creation.box().export(where / "box.stl")
+    for where, package in (folder, None), (meshes, meshes):
+        path = write(folder, urdf(f'<mesh filename="{where / "box.stl"}"/>'))
+        assert len(read_source(path, package).assets) == 1
+    with pytest.raises(sn.FileError, match="outside the folder of the robot"):
+        read_source(path, None)
+
+
 def test_a_package_is_a_folder_that_is_given_or_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its name above the file, beside a folder above it, by its package.xml, or in ROS_PACKAGE_PATH."""
     write(tmp_path, trimesh.creation.box().export(file_type="stl"), "meshes/part.stl")
@@ -326,6 +338,22 @@ def test_a_sloppy_inertia_becomes_the_nearest_that_a_body_has(
     assert np.sort(scene.bodies[0].moments) == pytest.approx(moments, rel=1e-6)
 
 
+def test_bounds_below_zero_and_meshes_scaled_to_nothing_are_told(tmp_path: Path) -> None:
+    trimesh.creation.box().export(tmp_path / "box.stl")
+    text = URDF_PAIR.format(mass="1", axis="0 0 1").replace("</joint>", '<limit effort="-3" velocity="-2"/></joint>')
+    text = text.replace(
+        "</link>", '<collision><geometry><mesh filename="box.stl" scale="1 0 1"/></geometry></collision></link>', 1
+    )
+    scene, robot = load(write(tmp_path, text))
+    joint = scene.joints[robot.joints["j"].index]
+    assert (joint.max_force, joint.max_speed) == (np.inf, np.inf)
+    assert robot.repaired == [
+        "effort of joint 'j': -3 is below 0; it has none",
+        "velocity of joint 'j': -2 is below 0; it has none",
+    ]
+    assert robot.skipped == ["collision of link 'a': its mesh has no size"]
+
+
 def test_links_without_mass_get_one(tmp_path: Path) -> None:
     """With shapes that of water; without any a thousandth of the heaviest, told in `repaired`."""
     box = '<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision>'
@@ -419,7 +447,8 @@ def test_places_in_the_world_become_local(tmp_path: Path) -> None:
     ("text", "told"),
     [
         (URDF_PAIR.format(mass="nan", axis="0 0 1"), "<mass> of link 'b': is nan kg; expected a number above 0"),
-        (URDF_PAIR.format(mass="1", axis="0 0 0"), "<axis> of joint 'j': xyz: expected a direction"),
+        (URDF_PAIR.format(mass="1", axis="0 0 0"), "<axis> of joint 'j': xyz: expected a direction, got '0 0 0'"),
+        (URDF_PAIR.format(mass="1", axis="nan 0 1"), "<axis> of joint 'j': xyz: expected a direction, got 'nan 0 1'"),
         (MJCF_BALL.format('mass="-1"'), "<geom> of body 'q': mass: expected at least 0, got -1"),
         (MJCF_BALL.format('density="nan"'), "<geom> of body 'q': density: expected at least 0, got nan"),
         (MJCF_BALL.format('pos="0 nan 1"'), "<geom> of body 'q': pos: expected numbers up to 1e+30, got 0 nan 1"),

@@ -400,6 +400,23 @@ def test_the_segment_that_closes_a_ring_touches_too():
     assert sim.positions(ball)[0, 1] == pytest.approx(0.105, abs=0.01)
 
 
+def test_the_segment_that_closes_a_ring_lies_on_solids_and_can_be_attached_to():
+    t = 2.0 * np.pi * np.arange(8) / 8
+    scene = sn.Scene()
+    ring = scene.add_rod(0.5 * np.stack([np.cos(t), 0 * t + 0.9, np.sin(t)], axis=1), closed=True)
+    middles = 0.5 * (ring.positions + np.roll(ring.positions, -1, axis=0))
+    scene.add_collider(sn.Box((0.1, 0.4, 0.1)), position=middles[3] * (1, 0, 1) + (0, 0.2, 0))
+    scene.add_rigid_body(sn.Box((0.1, 0.4, 0.1)), position=middles[7] * (1, 0, 1) + (0, 0.2, 0), kinematic=True)
+    ball = scene.add_particles(middles[7:] - (0, 0.1, 0), mass=1e-4)
+    scene.attach((ball, 0), ring)
+    sim = sn.Simulation(scene, substeps=10)
+    sim.step(30)
+    x = sim.positions(ring)
+    lies = 0.4 + sn.RodMaterial().radius
+    assert np.allclose(0.5 * (x[[3, 7], 1] + x[[4, 0], 1]), lies, atol=1e-3)
+    assert np.linalg.norm(sim.positions(ball)[0] - 0.5 * (x[7] + x[0])) == pytest.approx(0.1, rel=1e-3)
+
+
 def test_a_thick_ring_does_not_touch_itself_where_it_closes():
     """Points nearer along it than half a loop are no contact, across the first point too."""
     scene = sn.Scene(gravity=(0, 0, 0))

@@ -371,6 +371,11 @@ def test_bad_input_is_told_in_one_line(name):
     assert "\n" not in str(told.value)
 
 
+def test_more_worlds_than_there_is_memory_are_refused():
+    with pytest.raises(sn.MemoryLimitError, match="worlds: count: 1000000000 worlds: they need"):
+        sn.Worlds(cloth_over()[0], 10**9)
+
+
 CALLS = {
     "short mask": (lambda w: w.reset([True, False]), r"worlds: mask: expected shape \(3,\), got \(2,\)"),
     "number out of range": (lambda w: w.reset([3]), "worlds: mask"),

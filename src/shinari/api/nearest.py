@@ -17,10 +17,8 @@ def elements_of(obj: ParticleObject) -> np.ndarray:
         return np.asarray(obj.tetrahedra, np.int64)
     if obj.faces is not None:
         return np.asarray(obj.faces, np.int64)
-    index = np.arange(len(obj.positions))
-    if obj.kind in ("rope", "rod"):
-        return np.stack([index[:-1], index[1:]], axis=1)
-    return index[:, None]
+    segments = obj.segments
+    return np.arange(len(obj.positions))[:, None] if segments is None else segments
 
 
 def longest_edges(vertices: np.ndarray, elements: np.ndarray) -> np.ndarray:

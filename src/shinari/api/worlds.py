@@ -14,6 +14,7 @@ from shinari.api.vary import Variation
 from shinari.attributes import OwnAttributes
 from shinari.compute.threads import processors
 from shinari.errors import DivergenceError, MemoryLimitError, SceneError
+from shinari.memory_limit import require_memory
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.scene.handle import Handle
@@ -154,6 +155,7 @@ class Worlds(OwnAttributes):
 
     Raises:
         SceneError: A setting, a path or a value is unusable; the message names it.
+        MemoryLimitError: So many worlds need more memory than there is.
 
     Warns:
         ContactWarning: Objects overlap at the start.
@@ -181,6 +183,8 @@ class Worlds(OwnAttributes):
         for system in model.systems:
             system.warn(scene, model)
         rows = RowTable(scene) if variation else None
+        size = 6 * model.particle_count * np.dtype(model.real).itemsize + 13 * len(scene.bodies) * 8
+        require_memory(count * size, f"worlds: count: {count} worlds")
         shown = {
             "positions": np.zeros((count, model.particle_count, 3), model.real),
             "velocities": np.zeros((count, model.particle_count, 3), model.real),

@@ -167,6 +167,8 @@ def add_part(run: dict[str, np.ndarray], index: int, cache: Path, collection: An
     )
     if faces is not None and f"drawn_{name}" in run:
         positions, faces = torn_mesh(positions, faces, run[f"drawn_{name}"].astype(bool))
+    if "part_closed" in run and run["part_closed"][index]:
+        positions = np.concatenate([positions, positions[:, :1]], axis=1)
     first = z_up(positions[0])
     data = new_curve(name, first, radius) if kind == "curve" else new_mesh(name, first, faces)
     color = COLORS[index % len(COLORS)]

@@ -50,10 +50,11 @@ def layout_of(scene: Scene, frames_per_second: float, surface: bool = False, mea
             kind = KINDS[obj.kind]
             faces = all_faces(obj) if kind == "mesh" else None
             radius, fluid = float(obj.radii.max()), obj.sampling is not None
+            closed = obj.rod is not None and obj.rod.closed
             parts.append(
                 DrawnPart(
                     obj.name, kind, start, stop, faces, radius, varies(scene, obj), fluid, fluid and surface,
-                    cloth=obj.kind == "cloth",
+                    cloth=obj.kind == "cloth", closed=closed,
                 )
             )  # fmt: skip
         start = stop

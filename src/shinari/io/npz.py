@@ -2,11 +2,11 @@
 
 `times (T,)` [s], `positions (T, P, 3)` [m], `velocities (T, P, 3)` [m/s]: first the `particle_count` particles, then
 the `vertex_count` vertices of the surfaces that are shown in place of particles; `title`, `frames_per_second`;
-`part_names`, `part_kinds`, `part_radii`, the flags `part_varies`, `part_fluid`, `part_surface` and `part_cloth` that
-`shinari.io.results.DrawnPart` explains, and for each part `range_<name>` (start, stop) of its points and, for meshes,
-`faces_<name>` (F, 3), which count from the start; `drawn_<name>` (T, F) or, for the segments of a curve, (T, S), says
-of a part that can tear what of it is there, and (T, N) of a fluid that flows in and out which of its particles are: the
-others wait and are not to be shown. `density_<name>` (T, N) [kg/m^3] belongs to fluids.
+`part_names`, `part_kinds`, `part_radii`, the flags `part_varies`, `part_fluid`, `part_surface`, `part_cloth` and
+`part_closed` that `shinari.io.results.DrawnPart` explains, and for each part `range_<name>` (start, stop) of its points
+and, for meshes, `faces_<name>` (F, 3), which count from the start; `drawn_<name>` (T, F) or, for the segments of a
+curve, (T, S), says of a part that can tear what of it is there, and (T, N) of a fluid that flows in and out which of
+its particles are: the others wait and are not to be shown. `density_<name>` (T, N) [kg/m^3] belongs to fluids.
 
 `body_positions (T, B, 3)` [m], `body_rotations (T, B, 4)` w x y z, `body_velocities (T, B, 3)` [m/s] of the origins of
 which the positions tell, `body_angular_velocities (T, B, 3)` [rad/s]: first the rigid bodies, then the colliders;
@@ -33,6 +33,7 @@ from shinari.errors import FileError
 from shinari.input_files import require_regular
 from shinari.io.results import (
     BODY_FIELDS,
+    CLOSED,
     MEASURED,
     MEASURES,
     MEASURES_0_1,
@@ -195,6 +196,7 @@ def description(layout: Layout, title: str) -> dict[str, np.ndarray]:
         "part_kinds": np.array([part.kind for part in layout.parts], dtype=np.str_),
         "part_radii": np.array([part.radius for part in layout.parts], np.float64),
         **{f"part_{flag}": np.array([getattr(part, flag) for part in layout.parts], bool) for flag in PART_FLAGS},
+        CLOSED: np.array([part.closed for part in layout.parts], bool),
         "body_names": np.array([body.name for body in layout.bodies], dtype=np.str_),
         "body_kinds": np.array(["rigid" if body.rigid else "collider" for body in layout.bodies], dtype=np.str_),
     }
@@ -218,7 +220,8 @@ def _layout(arrays: dict[str, np.ndarray]) -> Layout:
         start, stop = (int(end) for end in arrays[f"range_{name}"])
         faces = np.asarray(arrays[f"faces_{name}"], np.int64) if kind == "mesh" else None
         flags = {flag: bool(arrays[f"part_{flag}"][k]) for flag in PART_FLAGS}
-        parts.append(DrawnPart(name, str(kind), start, stop, faces, float(radius), **flags))
+        closed = CLOSED in arrays and bool(arrays[CLOSED][k])
+        parts.append(DrawnPart(name, str(kind), start, stop, faces, float(radius), closed=closed, **flags))
     bodies = [
         Body(name, arrays[f"body_vertices_{name}"], arrays[f"body_faces_{name}"], kind == "rigid")
         for name, kind in zip(map(str, arrays["body_names"]), arrays["body_kinds"], strict=True)

@@ -148,7 +148,7 @@ def _topology(layout: Layout, drawn: np.ndarray, surfaces: Surfaces) -> tuple[np
         elif part.faces is not None:
             faces.append(np.asarray(part.faces, np.int64)[there] + first)
         elif part.kind == "curve" and count > 1:
-            chain = np.arange(first, first + count)
+            chain = part.line - part.start + first
             edges.append(np.stack([chain[:-1], chain[1:]], axis=1)[there])
         first += count
         counts.append(count)

@@ -53,6 +53,8 @@ MEASURES_0_1 = MEASURES[:-1]
 
 PART_FLAGS = ("varies", "fluid", "surface", "cloth")
 """Fields of a part that say what it is."""
+CLOSED = "part_closed"
+"""Entry of files that says which curves are closed; those of version 0.1 have none."""
 
 MEASURED = ("strains", "forces", "measures")
 """Fields of a frame that are empty unless it was measured."""
@@ -76,6 +78,7 @@ class DrawnPart:
         fluid: Whether it is a fluid: frames hold the density of its points.
         surface: Whether a fluid is drawn by its surface, in the formats that know faces.
         cloth: Whether it is a sheet of cloth.
+        closed: Whether a curve leads from its last point back to the first.
     """
 
     name: str
@@ -88,6 +91,13 @@ class DrawnPart:
     fluid: bool = False
     surface: bool = False
     cloth: bool = False
+    closed: bool = False
+
+    @property
+    def line(self) -> np.ndarray:
+        """Points of a curve in their order, the first one again at the end if it is closed."""
+        points = np.arange(self.start, self.stop)
+        return np.append(points, self.start) if self.closed else points
 
     @property
     def point_count(self) -> int:
@@ -99,7 +109,7 @@ class DrawnPart:
         """Triangles of a mesh, segments of a curve, or points."""
         if self.faces is not None:
             return len(self.faces)
-        return self.point_count if self.kind == "points" else max(self.point_count - 1, 0)
+        return self.point_count if self.kind == "points" or self.closed else max(self.point_count - 1, 0)
 
 
 @dataclass(frozen=True, eq=False)

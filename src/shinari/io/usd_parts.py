@@ -174,7 +174,7 @@ def _define_curve(stage: Any, path: str, part: DrawnPart, layout: Layout, color:
 
     shape = UsdGeom.BasisCurves.Define(stage, path)
     shape.CreateTypeAttr(UsdGeom.Tokens.linear)
-    shape.CreateWrapAttr(UsdGeom.Tokens.nonperiodic)
+    shape.CreateWrapAttr(UsdGeom.Tokens.periodic if part.closed else UsdGeom.Tokens.nonperiodic)
     counts = shape.CreateCurveVertexCountsAttr([part.point_count])
     width = _set_width(shape, part)
     describe(shape, part.name, color)

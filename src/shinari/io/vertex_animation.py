@@ -20,8 +20,8 @@ class AnimatedMesh:
 
     Attributes:
         part: The part.
-        rows: Its points in a frame, shape (n,): all of a curve or of points, and of a mesh those of its triangles; the
-            particles inside of a soft body are left out.
+        rows: Its points in a frame, shape (n,): all of a curve, the first of a closed one again at its end, or of
+            points, and of a mesh those of its triangles; the particles inside of a soft body are left out.
         cells: Indices into `rows`: triangles (F, 3) of a mesh, segments (S, 2) of a curve that can tear; (0, 3) for
             the others.
         color: Red, green and blue in 0..1.
@@ -82,7 +82,7 @@ def animated_meshes(path: str | os.PathLike, layout: Layout, drawn: np.ndarray |
         if part.varies and drawn is not None:
             result.append(_torn(part, color, varying[part.name], drawn))
             continue
-        rows, cells = np.arange(part.start, part.stop), np.zeros((0, 3), np.int32)
+        rows, cells = part.line, np.zeros((0, 3), np.int32)
         if part.faces is not None:
             rows, cells = _used(np.asarray(part.faces) + part.start)
         result.append(AnimatedMesh(part, rows, cells, color))

@@ -34,7 +34,7 @@ import numpy as np
 
 from shinari.errors import require
 from shinari.io.file_writer import FileWriter
-from shinari.io.results import BODY_FIELDS, MEASURES, PART_FLAGS, BodyPoints, Frame, Layout, frame_shapes
+from shinari.io.results import BODY_FIELDS, CLOSED, MEASURES, PART_FLAGS, BodyPoints, Frame, Layout, frame_shapes
 from shinari.partial_files import discard, publish, reserve
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
@@ -130,6 +130,7 @@ class VtkhdfWriter(FileWriter):
         own.attrs["part_radii"] = np.array([part.radius for part in self.layout.parts], "f8")
         for name in PART_FLAGS:
             own.attrs[f"part_{name}"] = np.array([getattr(part, name) for part in self.layout.parts], "i1")
+        own.attrs[CLOSED] = np.array([part.closed for part in self.layout.parts], "i1")
         for index, part in enumerate(self.layout.parts):
             if part.faces is not None:
                 own.create_dataset(f"part_faces_{index}", data=np.asarray(part.faces, "i4"))
@@ -265,7 +266,7 @@ def _cells(layout: Layout, drawn: np.ndarray) -> dict[str, tuple[np.ndarray, np.
         if part.faces is not None:
             cells["Polygons"].append(_triangles(np.asarray(part.faces)[there] + part.start))
         elif part.kind == "curve":
-            pieces = [piece for piece in np.split(own, np.flatnonzero(~there) + 1) if len(piece) > 1]
+            pieces = [piece for piece in np.split(part.line, np.flatnonzero(~there) + 1) if len(piece) > 1]
             cells["Lines"] += [(piece, np.array([len(piece)])) for piece in pieces]
         else:
             cells["Vertices"].append((own[there], np.ones(int(there.sum()), np.int64)))

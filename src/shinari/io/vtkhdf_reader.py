@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from shinari.errors import FileError, require
-from shinari.io.results import MEASURES, MEASURES_0_1, PART_FLAGS, Body, DrawnPart, Layout, frame_shapes
+from shinari.io.results import CLOSED, MEASURES, MEASURES_0_1, PART_FLAGS, Body, DrawnPart, Layout, frame_shapes
 from shinari.partial_files import reason
 
 POINT_FIELDS = {
@@ -102,6 +102,7 @@ def _layout(own: Any) -> Layout:
         start, stop = ranges[index].tolist()
         faces = own[f"part_faces_{index}"][:].astype(np.int64) if kind == "mesh" else None
         own_flags = {flag: values[index] for flag, values in flags.items()}
+        own_flags["closed"] = CLOSED in attributes and bool(attributes[CLOSED][index])
         parts.append(DrawnPart(name, str(kind), start, stop, faces, float(radii[index]), **own_flags))
     bodies = [
         Body(str(name), own[f"body_vertices_{index}"][:], own[f"body_faces_{index}"][:], kind == "rigid")

@@ -262,7 +262,7 @@ class Model:
 
     @property
     def held(self) -> np.ndarray:
-        """Particles in solver order that are pinned, or attached to a place or another object, (N,) bool."""
+        """Particles in solver order that are pinned, or attached to a place of the world, (N,) bool."""
         held = self.inverse_masses == 0.0
         if "attachment" in self.blocks:
             held[self.blocks["attachment"].indices.ravel()] = True

@@ -79,6 +79,15 @@ class ParticleObject:
     tailoring: Tailoring | None = None
     motion: MeshSequence | None = None
 
+    @property
+    def segments(self) -> np.ndarray | None:
+        """Segments of a rope or a rod, that of a ring back to its first point last, (S, 2), local indices."""
+        if self.kind not in ("rope", "rod"):
+            return None
+        index = np.arange(len(self.positions))
+        pairs = np.stack([index, np.roll(index, -1)], axis=1)
+        return pairs if self.rod is not None and self.rod.closed else pairs[:-1]
+
 
 @dataclass(frozen=True)
 class Rows:

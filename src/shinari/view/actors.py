@@ -118,15 +118,15 @@ class Tube:
 
     def __init__(self, plotter: Any, part: DrawnPart, layout: Layout, first: Frame, color: Any, radius: float) -> None:
         self._part, self._varying, self._radius = part, layout.varying.get(part.name), radius
-        self._surface = Surface(plotter, tube_faces(part.point_count), color)
+        self._surface = Surface(plotter, tube_faces(len(part.line)), color)
 
     def show(self, frame: Frame, colors: np.ndarray | None) -> None:
         """Move it, without what has torn."""
-        points = np.asarray(frame.positions)[self._part.start : self._part.stop]
+        points = np.asarray(frame.positions)[self._part.line]
         faces = None
         if self._varying is not None:
             faces = tube_faces(len(points), ~np.asarray(frame.drawn)[self._varying])
-        colors = None if colors is None else np.repeat(colors, SIDES, axis=0)
+        colors = None if colors is None else np.repeat(colors[self._part.line - self._part.start], SIDES, axis=0)
         self._surface.show(tube_vertices(points, self._radius), colors, faces)
 
     def triangles(self) -> np.ndarray:

@@ -149,13 +149,14 @@ class Tube(Skin):
 
     def show(self, frame: Frame, colors: np.ndarray | None) -> None:
         """Move it, without what has torn."""
-        super().show(frame, None if colors is None else np.repeat(colors, SIDES, axis=0))
+        own = self._part.line - self._part.start
+        super().show(frame, None if colors is None else np.repeat(colors[own], SIDES, axis=0))
 
     def _vertices(self, frame: Frame) -> np.ndarray:
-        return tube_vertices(frame.positions[self._part.start : self._part.stop], self._radius)
+        return tube_vertices(frame.positions[self._part.line], self._radius)
 
     def _faces(self, drawn: np.ndarray | None) -> np.ndarray:
-        return tube_faces(self._part.point_count, None if drawn is None else ~drawn)
+        return tube_faces(len(self._part.line), None if drawn is None else ~drawn)
 
 
 class Balls:

@@ -19,11 +19,11 @@ OF_DESCRIPTIONS = ("urdf", "mjcf", "xml", "robots")
 class Files:
     """Finds and reads the files that a robot file names.
 
-    A path is relative to the folder of the file; of one in a folder `urdf`, `mjcf`, `xml` or `robots` it may go to
-    those beside that, `../meshes`, and it may begin with the name of a folder above. `package://NAME/rest` is `rest` in
-    the folder that was given as the package; else in the nearest folder above the file that is called NAME, has a
-    folder NAME in it or is the package NAME by its package.xml; else in the folders of ROS_PACKAGE_PATH. Nothing
-    outside these folders is read, neither by `..` nor through a link.
+    A path is relative to the folder of the file, or absolute; of a file in a folder `urdf`, `mjcf`, `xml` or `robots`
+    it may go to those beside that, `../meshes`, and it may begin with the name of a folder above. `package://NAME/rest`
+    is `rest` in the folder that was given as the package; else in the nearest folder above the file that is called
+    NAME, has a folder NAME in it or is the package NAME by its package.xml; else in the folders of ROS_PACKAGE_PATH.
+    Nothing outside these folders is read, neither by `..` nor through a link.
 
     Args:
         path: The robot file.
@@ -68,7 +68,7 @@ class Files:
         allowed = [base, self._folder, *([] if self.package is None else [self.package])]
         if self._folder.name.lower() in OF_DESCRIPTIONS:
             allowed.append(self._folder.parent)
-        if posixpath.isabs(rest) or not any(file.is_relative_to(os.path.realpath(root)) for root in allowed):
+        if not any(file.is_relative_to(os.path.realpath(root)) for root in allowed):
             both = os.path.commonpath([self._folder, file])
             raise FileError(
                 f"{self._path}: <{tag}>: names the file {short}, which lies outside the folder of the robot; where "

@@ -94,6 +94,8 @@ def _clean_numbers(root: Element, source: Source) -> None:
                 continue
             found = re.findall(NUMBER, text)[:count]
             if len(found) < count:
+                if element.tag == "axis":  # refused by its joint
+                    continue
                 del element.attrib[key]
                 source.repair(f"{key} of <{element.tag}>: {check.short(text)} is not {count} numbers; left out")
             else:
@@ -207,10 +209,11 @@ def _prepare_meshes(link: Element, source: Source) -> None:
 
 
 def _is_empty(shape: Element) -> bool:
-    """Whether a shape has a size of zero."""
+    """Whether a shape has a size of zero; the scale of a mesh may be negative."""
     sizes = [shape.get(key, "1") for key in SIZES.get(shape.tag, ())] + shape.get("size", "1").split()
     try:
-        return any(float(size) <= 0.0 for size in sizes)
+        flat = any(float(scale) == 0.0 for scale in shape.get("scale", "1").split())
+        return flat or any(float(size) <= 0.0 for size in sizes)
     except ValueError:
         return False
 
@@ -270,8 +273,11 @@ def _prepare_joint(joint: Element, links: set[str], source: Source) -> None:
             )
         ends.append(link)
     axis = joint.find("axis")
-    if axis is not None and kind in AXIAL and not _some(axis.get("xyz", "1 0 0")):
-        raise FileError(f"{source.path}: <axis> of joint {name!r}: xyz: expected a direction, got 0 0 0")
+    if axis is not None and kind not in AXIAL:
+        joint.remove(axis)
+    elif axis is not None and not _is_direction(axis.get("xyz", "")):
+        got = check.short(axis.get("xyz"))
+        raise FileError(f"{source.path}: <axis> of joint {name!r}: xyz: expected a direction, got {got}")
     if kind in ("spherical", "ball") and joint.find("limit") is not None:
         joint.remove(joint.find("limit"))  # type: ignore[arg-type]
         source.skip(f"limit of ball joint {name!r}")
@@ -285,21 +291,25 @@ def _prepare_joint(joint: Element, links: set[str], source: Source) -> None:
             _number(mimic, "multiplier", source, name) if mimic.get("multiplier") else 1.0,
             _number(mimic, "offset", source, name),
         )
+    _prepare_bounds(joint, name, source)
+
+
+def _prepare_bounds(joint: Element, name: str, source: Source) -> None:
+    """Effort and velocity of a joint that are above 0; 0 means that none is told."""
     limit = joint.find("limit")
     if limit is not None:
-        if "velocity" in limit.attrib and _number(limit, "velocity", source, name) > 0.0:
-            source.fastest[name] = _number(limit, "velocity", source, name)
-        # an effort of 0 means that none is told
-        if "effort" in limit.attrib and not _number(limit, "effort", source, name) > 0.0:
-            del limit.attrib["effort"]
+        for key in ("effort", "velocity"):
+            most = _number(limit, key, source, name)
+            if most < 0.0:
+                source.repair(f"{key} of joint {name!r}: {most:g} is below 0; it has none")
+            if most <= 0.0:
+                limit.attrib.pop(key, None)
+            elif key == "velocity":
+                source.fastest[name] = most
 
 
-def _some(vector: str) -> bool:
-    """Whether a vector in a file is other than zero; what is no number is told elsewhere."""
-    try:
-        return any(float(number) != 0.0 for number in vector.split())
-    except ValueError:
-        return True
+def _is_direction(vector: str) -> bool:
+    return _clean(vector, 3) and any(float(number) != 0.0 for number in vector.split())
 
 
 def _check_tree(root: Element, source: Source) -> None:

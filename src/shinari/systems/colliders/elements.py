@@ -68,13 +68,12 @@ def elements_of(scene: Contents, model: Model) -> tuple[np.ndarray, np.ndarray]:
     """
     parts, start = [], 0
     for obj in scene.particle_objects:
-        count = len(obj.positions)
+        segments = obj.segments
         if obj.faces is not None and (obj.radii > 0.0).any():
             parts.append(obj.faces + start)
-        elif obj.kind in ("rope", "rod") and (obj.radii > 0.0).any():
-            first = np.arange(start, start + count - 1)
-            parts.append(np.stack([first, first + 1, first + 1], axis=1))
-        start += count
+        elif segments is not None and (obj.radii > 0.0).any():
+            parts.append(segments[:, [0, 1, 1]] + start)
+        start += len(obj.positions)
     if not parts:
         return np.zeros((0, 3), np.uint32), np.zeros(1, np.int64)
     rows = model.slots[np.concatenate(parts)]

@@ -181,11 +181,12 @@ class BodyLoads(System):
     def above(self) -> list[np.ndarray]:
         """Mass of each body that can lie on a carrier and is above it, else 0 [kg]."""
         state, loads = self._state, []
-        places = state.body_positions @ self._frame
-        for each in self._carriers:
-            points = state.x[each.members, :3] + state.origins[self._model.origin_index[each.members]]
-            over = bodies_above(places[each.bodies], points @ self._frame)
-            loads.append(np.where(over, self._masses[each.bodies], 0.0))
+        with np.errstate(invalid="ignore"):  # places that are infinite end the step
+            places = state.body_positions @ self._frame
+            for each in self._carriers:
+                points = state.x[each.members, :3] + state.origins[self._model.origin_index[each.members]]
+                over = bodies_above(places[each.bodies], points @ self._frame)
+                loads.append(np.where(over, self._masses[each.bodies], 0.0))
         return loads
 
     def begin(self, time: float, ends: np.ndarray) -> None:

@@ -43,7 +43,7 @@ def warn_of_light_solids(bound: BoundSystems) -> None:
     Warns:
         FluidWarning: There is one; the message names both, and says how many substeps are enough.
     """
-    objects, held = bound.scene.particle_objects, bound.model.held
+    objects, held, tied = bound.scene.particle_objects, bound.model.held, _tied(bound)
     fall = float(np.linalg.norm(bound.model.gravity)) * bound.settings.substep**2
     worst, moved, calm, names = 1.0, 0.0, CALM, ("", "", "")
     for fluid in objects:
@@ -57,7 +57,7 @@ def warn_of_light_solids(bound: BoundSystems) -> None:
                 and {fluid.name, solid.name} not in bound.scene.ignored
                 and _one_above_other(fluid.positions, solid.positions, bound.model.gravity)
             ):
-                kind, thickness, most, enough = _lightness(solid, sampling.spacing, held[bound.model.owners == number])
+                kind, thickness, most, enough = _lightness(solid, sampling.spacing, bool(tied[number]))
                 share = fall * one.rest_density / thickness
                 if share / most > worst:
                     worst, moved, calm, names = share / most, share, enough, (fluid.name, kind, solid.name)
@@ -72,11 +72,24 @@ def warn_of_light_solids(bound: BoundSystems) -> None:
         )
 
 
-def _lightness(solid: ParticleObject, spacing: float, held: np.ndarray) -> tuple[str, float, float, float]:
+def _tied(bound: BoundSystems) -> np.ndarray:
+    """Objects that are pinned somewhere, or attached to a place, a body or another object, (O,) bool."""
+    model = bound.model
+    tied = np.zeros(len(bound.scene.particle_objects), bool)
+    tied[model.owners[model.held]] = True
+    for rows in bound.scene.body_rows:
+        tied[model.owners[model.slots[rows.particles]]] = True
+    for block in model.blocks.values():
+        owners = model.owners[block.indices]
+        tied[owners[(owners != owners[:, :1]).any(axis=1)]] = True
+    return tied
+
+
+def _lightness(solid: ParticleObject, spacing: float, held: bool) -> tuple[str, float, float, float]:
     """What a solid is, its mass per area of a layer [kg/m^2], and the displacements that shake it and do not."""
     if isinstance(solid.material, SoftMaterial):
         return SOFT_BODY, solid.material.density * spacing, SHAKEN, CALM
-    if isinstance(solid.material, ClothMaterial) and held.any():
+    if isinstance(solid.material, ClothMaterial) and held:
         return "cloth", solid.material.density, SHAKEN_CLOTH, CALM_CLOTH
     return "", math.inf, SHAKEN, CALM
 

@@ -100,10 +100,8 @@ def participants(scene: Contents, model: Model, state: State | None = None) -> P
             points.append(own[thick])
             length = np.linalg.norm(np.diff(obj.positions, axis=0), axis=1)
             arcs[own[1:]] = np.cumsum(length)
-            pieces = np.stack([own[:-1], own[1:]], axis=1)
+            pieces = own[obj.segments]
             segments.append(pieces if left is None else pieces[left])
-            if obj.rod is not None and obj.rod.closed:
-                segments.append(np.stack([own[-1:], own[:1]], axis=1))
         else:
             beads.append(np.stack([own[thick], own[thick]], axis=1))
     names = {obj.name: k for k, obj in enumerate(objects)}
