@@ -423,6 +423,22 @@ def test_divergence_keeps_the_last_good_state_and_says_where(precision):
     assert sim.positions(calm).shape == (2, 3)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"wind": (1e25, 0, 0)}, r"The wind alone gives 1e\+25 m/s"),
+        ({"wind": lambda t: (1e25, 0, 0)}, r"The wind alone gives 1e\+25 m/s"),
+        ({"gravity": (0, -6e25, 0)}, r"The gravity alone gives 1e\+24 m/s"),
+    ],
+)
+def test_what_is_given_too_large_is_told_where_numbers_end(given, told):
+    scene = sn.Scene(**given)
+    scene.add_cloth(sn.grid(shape=(5, 5)), name="flag").pin([0])
+    with pytest.raises(sn.DivergenceError, match=told) as caught:
+        sn.Simulation(scene).step()
+    assert "substeps" not in str(caught.value)
+
+
 def test_an_empty_scene_is_refused():
     with pytest.raises(sn.SceneError, match="scene: is empty"):
         sn.Simulation(sn.Scene())

@@ -56,8 +56,9 @@ class RayQueries:
         """What rays meet first: shapes of rigid bodies and colliders, and surfaces as `surface` gives them.
 
         Shapes are met where they are exactly, meshes, cloth and soft bodies at their triangles, without a thickness. A
-        ray that starts in a solid meets its surface from within. Particles, ropes, rods, fluids, grains, and lumps
-        without a visual surface are not met. Of two at the same distance either may be told.
+        ray that starts in a solid meets its surface from within; a body of several parts is one solid.
+        Particles, ropes, rods, fluids, grains, and lumps without a visual surface are not met. Of two at the same
+        distance either may be told.
 
         Args:
             origins: Where the rays start [m], (M, 3), or (3,) for all.

@@ -61,8 +61,8 @@ def build_model(scene: Contents, settings: Settings) -> Model:
     """
     variables.check_all()
     n = scene.particle_count
-    if n == 0 and not scene.bodies:
-        raise SceneError("scene: is empty; add an object with add_cloth, add_rope, add_rigid_body, ...")
+    if n == 0 and not scene.bodies and not scene.colliders:
+        raise SceneError("scene: is empty; add an object with add_cloth, add_rope, add_rigid_body, add_collider, ...")
     real = np.float32 if settings.precision == "float32" else np.float64
     masses = np.concatenate([np.zeros(0), *(obj.masses for obj in scene.particle_objects)])
     masses[list(scene.pinned)] = 0.0

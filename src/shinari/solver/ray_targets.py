@@ -81,6 +81,7 @@ class RayTargets:
             "mesh": np.full(count, -1),
             "reach": np.full(count, np.inf),
             "side": np.full(count, OUT),
+            "body": self._frames,
         }
         self._middles, self._halves = np.zeros((count, 3)), np.full((count, 3), ENDLESS)
         for k, shape in enumerate(shapes):
@@ -159,6 +160,7 @@ class RayTargets:
             "side": np.array([OUT if self.surfaces[name] else TO_ORIGIN for name in trees]),
             "position": middles,
             "axes": np.tile(np.eye(3).ravel(), (count, 1)),
+            "body": -1 - np.arange(count),
         }
         return np.array(list(trees), object), solids, (low + middles, high + middles)
 

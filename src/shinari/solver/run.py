@@ -39,6 +39,10 @@ REACH = 64.0
 # and far more when something else runs on the machine.
 WORTH_A_THREAD = 5000
 
+# A gravity or a wind that gives more than this in a step [m/s], a third of the speed of light, is told as what made a
+# run leave the finite numbers.
+MOST_SPEED = 1e8
+
 S = TypeVar("S")
 
 
@@ -340,9 +344,21 @@ class Run:
         self.undo(before)
         return DivergenceError(
             f"frame {frame} (t = {frame * self.settings.dt:g} s): {object_name!r}, {where} is no finite "
-            f"number; worst constraint block: {worst}. The state is that of frame {frame - 1}. More substeps, "
-            f"a smaller dt or a larger compliance may help."
+            f"number; worst constraint block: {worst}. The state is that of frame {frame - 1}. "
+            + self._advice(frame * self.settings.dt)
         )
+
+    def _advice(self, time: float) -> str:
+        """What to do about numbers that are not finite at a time [s]."""
+        wind = self.model.wind
+        given = {
+            "gravity": float(np.linalg.norm(self.model.gravity)) * self.settings.dt,
+            "wind": 0.0 if wind is None else float(np.linalg.norm(wind(time) if callable(wind) else wind)),
+        }
+        for name, speed in given.items():
+            if speed > MOST_SPEED:
+                return f"The {name} alone gives {speed:.3g} m/s in a step; less than {MOST_SPEED:g} can be followed."
+        return "More substeps, a smaller dt or a larger compliance may help."
 
     def undo(self, before: dict[str, Any]) -> None:
         """Bring the solver back to the last step, to what the user saw of it where that was kept, and what lasted."""

@@ -23,6 +23,9 @@ class VolumeQueries:
     def pressure(self, of: Handle | str) -> float:
         """Pressure inside a closed mesh above that outside [Pa], in the last substep; see `Scene.add_volume`.
 
+        It is what the sheet as it is solved carries: far too little where that is stiff and light and the substeps are
+        few, see docs/methods/volume.md.
+
         Raises:
             SceneError: The volume of that object is not kept.
         """
