@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from shinari.compute import Program, kernel
-from shinari.systems.coupling.block_elimination import Blocks, Fills, Pivots, eliminate, least_degree, substitute
+from shinari.systems.coupling.block_elimination import Blocks, Pivots, eliminate, least_degree, substitute
 
 
 @kernel
-def solve(_, pivots: Pivots, blocks: Blocks, fills: Fills):
-    eliminate(0, len(pivots), pivots, blocks, fills)
+def solve(_, pivots: Pivots, blocks: Blocks):
+    eliminate(0, len(pivots), pivots, blocks)
     substitute(0, len(pivots), pivots, blocks)
 
 
@@ -36,8 +36,7 @@ def test_a_system_is_solved(name):
     pivots = Pivots.zeros(count)
     pivots.first[:], pivots.end[:], pivots.fill[:] = order.firsts[:-1], order.firsts[1:], order.first_fills[:-1]
     pivots.held[:], pivots.x[:] = held[order.order], right[order.order]
-    blocks, fills = Blocks.zeros(len(order.rows)), Fills(block=order.fills)
-    blocks.row[:] = order.rows
+    blocks = Blocks(row=order.rows, value=np.zeros((len(order.rows), 9)), fill=order.fills)
     for k in range(count):
         dense[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = np.eye(3) * rng.uniform(0.1, 1.0)
     for a, b in links:
@@ -50,7 +49,7 @@ def test_a_system_is_solved(name):
         m = dense[3 * k : 3 * k + 3, 3 * k : 3 * k + 3]
         pivots.own[place[k]] = m[0, 0], m[1, 1], m[2, 2], m[1, 2], m[2, 0], m[0, 1]
     program = Program()
-    program.serial(solve, pivots, blocks, fills)
+    program.serial(solve, pivots, blocks)
     program.run()
     free = np.repeat(~held, 3)
     expected = np.zeros(3 * count)

@@ -89,17 +89,12 @@ class Pivots(Record):
     x = Field(np.float64, 3, doc="b, then x")
 
 
-class Blocks(Record):
-    """Blocks A_ik of the earlier point k and the later point i, B rows."""
+class Blocks(Record, ragged=True):
+    """Blocks A_ik of the earlier point k and the later point i, B rows, and F fills."""
 
     row = Field(np.int64, doc="i")
     value = Field(np.float64, 9, doc="the matrix by rows")
-
-
-class Fills(Record):
-    """For each point, the blocks between all pairs of points that it is linked to, F rows."""
-
-    block = Field(np.int64)
+    fill = Field(np.int64, doc="block between two points that one is linked to, for all such pairs in order")
 
 
 @steady
@@ -148,7 +143,7 @@ def less_symmetric_product(s, u, b):
 
 
 @steady
-def eliminate(begin, end, pivots, blocks, fills):
+def eliminate(begin, end, pivots, blocks):
     """Eliminate points one after the other."""
     for k in range(begin, end):
         if pivots.held[k]:
@@ -161,7 +156,7 @@ def eliminate(begin, end, pivots, blocks, fills):
             pivots.x[row] = sub(pivots.x[row], applied(u, x))
             pivots.own[row] = less_symmetric_product(pivots.own[row], u, blocks.value[i])
             for j in range(i + 1, pivots.end[k]):
-                block = fills.block[fill]
+                block = blocks.fill[fill]
                 blocks.value[block] = less_product(blocks.value[block], blocks.value[j], u)
                 fill += 1
 

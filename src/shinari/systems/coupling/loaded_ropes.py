@@ -15,7 +15,7 @@ from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.systems.coupling.attachment_rows import AttachmentRows
 from shinari.systems.coupling.attachments import Attachments
-from shinari.systems.coupling.block_elimination import Blocks, Fills, Pivots
+from shinari.systems.coupling.block_elimination import Blocks, Pivots
 from shinari.systems.coupling.records import BodySweeps
 from shinari.systems.coupling.response import begin_body_sweep, end_body_sweep
 from shinari.systems.coupling.rope_nets import RopeNet, rope_nets
@@ -102,14 +102,16 @@ class LoadedRopes(System):
         )  # fmt: skip
         self._points, self._pivots = RopePoints.zeros(points[-1]), Pivots.zeros(points[-1])
         self._links = RopeLinks.zeros(links[-1])
-        self._blocks, self._fills = Blocks.zeros(blocks[-1]), Fills.zeros(fills[-1])
+        self._blocks = Blocks(
+            row=np.zeros(blocks[-1], np.int64), value=np.zeros((blocks[-1], 9)), fill=np.zeros(fills[-1], np.int64)
+        )
         for net, order, p, j, b, f in zip(nets, orders, points, links, blocks, fills, strict=False):
             own = slice(p, p + len(net.particles))
             self._points.particle[own] = net.particles[order.order]
             self._pivots.first[own], self._pivots.end[own] = b + order.firsts[:-1], b + order.firsts[1:]
             self._pivots.fill[own] = f + order.first_fills[:-1]
             self._blocks.row[b : b + len(order.rows)] = p + order.rows
-            self._fills.block[f : f + len(order.fills)] = b + order.fills
+            self._blocks.fill[f : f + len(order.fills)] = b + order.fills
             place = {int(i): k for k, i in enumerate(self._points.particle[own])}
             for number, link in enumerate(net.links, int(j)):
                 first, second = sorted(place[i] for i in link.points)
@@ -138,7 +140,7 @@ class LoadedRopes(System):
             p.launch(begin_nets, self._nets, self._links, self._segments.access.parameters, count=len(self._nets))
         p.launch(begin_body_sweep, frames, body_sweeps, count=len(frames))
         p.serial(
-            solve_nets, self._nets, self._points, self._pivots, self._links, self._blocks, self._fills,
+            solve_nets, self._nets, self._points, self._pivots, self._links, self._blocks,
             self._particles, self._origins, frames, body_sweeps, self._attachments, self._h,
         )  # fmt: skip
         p.launch(end_body_sweep, frames, body_sweeps, self._h, count=len(frames))

@@ -38,7 +38,7 @@ from shinari.model.contact_passes import ContactPasses
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, previous_position
 from shinari.systems.coupling.attachment_rows import AttachmentRows
-from shinari.systems.coupling.block_elimination import Blocks, Fills, Pivots, eliminate, substitute
+from shinari.systems.coupling.block_elimination import Blocks, Pivots, eliminate, substitute
 from shinari.systems.coupling.records import BodySweeps
 from shinari.systems.coupling.response import apply_reaction
 from shinari.systems.rigid.frames import Frames
@@ -255,7 +255,6 @@ def solve_nets(
     pivots: Pivots,
     links: RopeLinks,
     blocks: Blocks,
-    fills: Fills,
     particles: Particles,
     origins: Origins,
     frames: Frames,
@@ -275,7 +274,7 @@ def solve_nets(
             begin_point(k, points, pivots, particles, origins, frames, attachments, h)
         for _step in range(STEPS):
             before = assemble(r, nets, points, pivots, links, blocks)
-            eliminate(begin, end, pivots, blocks, fills)
+            eliminate(begin, end, pivots, blocks)
             substitute(begin, end, pivots, blocks)
             if not take_step(r, nets, before, points, pivots, links):
                 break
