@@ -28,7 +28,7 @@ PYTHON = "follow_state", "begin", "end", "check"
 def test_phases_are_those_of_systems_in_the_order_of_a_step():
     assert set(PHASES) == {name.removeprefix("record_") for name in vars(System) if name.startswith("record_")}
     called = []
-    spy = SimpleNamespace(solves_contacts=True, repeated=False, tells_moved=True, in_one_pass=False)
+    spy = SimpleNamespace(solves_contacts=True, repeated=False, tells_moved=True, in_one_pass=False, most_passes=0)
     for phase in PHASES:
         setattr(spy, f"record_{phase}", lambda *_, phase=phase: called.append(phase))
     record_step(Program(), [spy], Clock.zeros(1, np.float32), Settings())  # type: ignore[list-item]

@@ -16,7 +16,7 @@ the bits do not depend on the number of threads.
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, convert, kernel, real
+from shinari.compute import Program, convert, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import ZERO, add, cross, dot, sub
 from shinari.model.model import Model
@@ -24,51 +24,14 @@ from shinari.model.particles import Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System
+from shinari.model.system_model import BoundSystems
 from shinari.systems.volume.model import MULTIPLIERS, VolumesModel
+from shinari.systems.volume.records import Chunks, Faces, Meshes, VertexFaces, Vertices
+from shinari.systems.volume.spin import Spins
 
 # Faces or vertices of one partial sum.
 CHUNK = 256
 SIX = np.float32(6.0)
-
-
-class Faces(Record):
-    """Faces of all meshes."""
-
-    points = Field(np.uint32, 3, doc="particles")
-    area = Field(real, 3, unit="m^2", doc="twice the area as a vector")
-
-
-class Vertices(Record):
-    """Vertices of all meshes, and a row at the end."""
-
-    particle = Field(np.uint32)
-    start = Field(np.int64, doc="where its faces start in the list")
-    gradient = Field(real, 3, unit="m^2", doc="gradient of the volume")
-
-
-class VertexFaces(Record):
-    """Faces of each vertex, one vertex after another."""
-
-    face = Field(np.uint32)
-
-
-class Chunks(Record):
-    """Faces or vertices of a partial sum."""
-
-    bounds = Field(np.int64, 4, doc="first, last (exclusive), mesh, and a particle of the mesh")
-    sum = Field(np.float64)
-
-
-class Meshes(Record):
-    """Closed meshes."""
-
-    faces = Field(np.int64, 2, doc="first and last (exclusive) of its chunks of faces")
-    vertices = Field(np.int64, 2, doc="the same of its chunks of vertices")
-    volume = Field(np.float64, unit="m^3", doc="the volume that it is to have")
-    scaled_compliance = Field(np.float64)
-    closed = Field(np.bool_)
-    multiplier = Field(np.float64, saved=True)
-    change = Field(np.float64, doc="of the multiplier")
 
 
 @kernel(fastmath=STEADY, mixed=True)
@@ -161,24 +124,34 @@ class Volumes(System):
         self._meshes.scaled_compliance[...] = meshes.compliance * (
             0.0 if settings.method == "pbd" else settings.substep**-2
         )
+        self.spins = Spins(self._meshes, self._vertex_chunks, self._vertices, particles, settings.substep)
         self.follow_release()
+
+    def connect(self, bound: BoundSystems) -> None:
+        """Find which meshes nothing holds."""
+        self.spins.follow(self._meshes_model, bound)
 
     def follow_release(self) -> None:
         """Release meshes that have torn open."""
         self._meshes.closed[...] = ~self._meshes_model.torn(self._model, self._state)
 
     def record_project(self, p: Program, first: bool) -> None:
-        """Solve the row of each mesh once."""
+        """Solve the row of each mesh once, and take back what this and the rows before have changed of its spin."""
+        self._record_solve(p, first)
+        self.spins.record_turn(p)
+
+    def record_between(self, p: Program) -> None:
+        """What a contact takes from a closed mesh has to come out elsewhere."""
+        self.spins.record_note(p)
+        self.record_project(p, False)
+
+    def _record_solve(self, p: Program, first: bool) -> None:
         faces, vertices, points = self._face_chunks, self._vertex_chunks, self._particles
         p.launch(measure_faces, faces, self._faces, points, count=len(faces), grain=4)
         records = vertices, self._vertices, self._vertex_faces, self._faces, points
         p.launch(gather_gradients, *records, count=len(vertices), grain=4)
         p.launch(solve_mesh, self._meshes, faces, vertices, int(first), count=len(self._meshes))
         p.launch(move_vertices, vertices, self._meshes, self._vertices, points, count=len(vertices), grain=4)
-
-    def record_between(self, p: Program) -> None:
-        """What a contact takes from a closed mesh has to come out elsewhere."""
-        self.record_project(p, False)
 
 
 def _chunks(bounds: np.ndarray, meshes: int) -> tuple[Chunks, np.ndarray]:
