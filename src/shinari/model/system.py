@@ -26,8 +26,8 @@ class System:
 
     Attributes:
         order: Place in each phase: 0 to 9 forces and sources, 10 to 19 contacts of particles, 20 motion of particles,
-            30 bodies, 39 what precedes constraint rows, 40 these, 50 other constraints, 60 to 69 moving targets and acceleration, 70 grabs,
-            80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
+            30 bodies, 39 what precedes constraint rows, 40 these, 50 other constraints, 60 to 69 moving targets and
+            acceleration, 70 grabs, 80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
         solves_contacts: Whether it solves contacts, in passes over those of all systems.
         repeated: Whether it solves something else anew in each pass.
         most_passes: How many passes over the contacts it may ask for.

@@ -351,9 +351,10 @@ class Run:
     def _advice(self, time: float) -> str:
         """What to do about numbers that are not finite at a time [s]."""
         wind = self.model.wind
+        blows = 0.0 if wind is None else wind(time) if callable(wind) else wind
         given = {
             "gravity": float(np.linalg.norm(self.model.gravity)) * self.settings.dt,
-            "wind": 0.0 if wind is None else float(np.linalg.norm(wind(time) if callable(wind) else wind)),
+            "wind": float(np.linalg.norm(np.asarray(blows, np.float64))),
         }
         for name, speed in given.items():
             if speed > MOST_SPEED:
