@@ -6,7 +6,7 @@ springs that give by `STRAIN` under the weight of the load, and by what the mate
 tied to it, and the particles that hang on them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ from shinari.model.system_model import BoundSystems
 from shinari.scene.body import WORLD
 from shinari.scene.contents import Contents
 from shinari.scene.materials import RopeMaterial
+from shinari.scene.objects import ParticleObject
 from shinari.systems.coupling.attachments import AttachmentModel
 from shinari.systems.coupling.block_elimination import Elimination, least_degree
 
@@ -26,6 +27,8 @@ from shinari.systems.coupling.block_elimination import Elimination, least_degree
 STRAIN = 1e-3
 # Least stiffness of a segment in masses of a point: a rope that hardly carries anything is stiff, too.
 LEAST = 10.0
+# Types of rows that tie ropes to each other.
+TYING = DISTANCE.name, COINCIDENCE.name
 
 
 @dataclass(frozen=True)
@@ -103,17 +106,21 @@ class RopeNet:
 def rope_nets(bound: BoundSystems, attachments: AttachmentModel | None) -> list[RopeNet]:
     """The ropes that sweeps would leave too long under what hangs on them."""
     scene, model, found = bound.scene, bound.model, []
-    ropes, loose, joined = _ropes(scene, model), _loose(scene, model), _joined(scene)
-    links = [link for rope in ropes for link in _segments(rope)] + _joins(model, ropes, loose)
+    of_rope, loose = _numbers(scene, model, _is_swept_alone), _numbers(scene, model, _is_loose) >= 0
+    tight = np.zeros(0, np.uint32) if attachments is None else attachments.particles[attachments.tight]
+    if not (of_rope[tight] >= 0).any() and not any(len(_pairs(model, kind, of_rope >= 0, loose)) for kind in TYING):
+        return found
+    ropes, joined = _ropes(scene, model, of_rope), _joined(scene)
+    links = [link for rope in ropes.values() for link in _segments(rope)] + _joins(model, ropes, loose)
     for particles, own in _nets(links):
         inverse = model.inverse_masses[particles]
         masses = np.divide(1.0, inverse, where=inverse > 0.0, out=np.zeros(len(inverse)))
-        on, bodies = np.isin(particles, loose), []
+        on, bodies = loose[particles], []
         if attachments is not None:
             held = np.isin(attachments.particles, particles) & attachments.tight
             bodies = attachments.bodies[held].tolist()
         load = _mass_of_joined(scene, joined, bodies) + float(masses[on].sum())
-        if any(_is_too_long(rope, load, bound) for rope in ropes if rope.particles[0] in particles):
+        if any(_is_too_long(ropes[k], load, bound) for k in np.unique(of_rope[particles[~on]]).tolist()):
             found.append(RopeNet(particles, own, load + float(masses[~on].sum())))
     return found
 
@@ -127,45 +134,55 @@ def _is_too_long(rope: Rope, load: float, bound: BoundSystems) -> bool:
     return len(own) > 0 and left > STRAIN * rope.lengths.sum() * own.min()
 
 
-def _ropes(scene: Contents, model: Model) -> list[Rope]:
-    """Ropes; without those that tear, flow or are damped, and those with another row along a segment."""
-    found, end = [], 0
-    for obj in scene.particle_objects:
-        end += len(obj.positions)
-        material = obj.material
-        if not isinstance(material, RopeMaterial) or not _is_springy(material):
-            continue
-        particles = model.slots[end - len(obj.positions) : end].astype(np.int64)
-        lengths = np.linalg.norm(np.diff(obj.positions, axis=0), axis=1)
-        stretch, press = material.stretch_compliance, material.compression_compliance
-        rows_of = _rows_of_pairs(model, DISTANCE.name, particles, particles)
-        rows = [rows_of.get(frozenset(pair), []) for pair in pairwise(particles.tolist())]
-        if all(len(each) == 1 for each in rows):
-            compliances = (stretch, stretch if press is None else press)
-            found.append(Rope(particles, [each[0] for each in rows], lengths, compliances))
+def _is_swept_alone(obj: ParticleObject) -> bool:
+    """Whether an object is a rope that is nothing but springs: none that tears, flows or is damped."""
+    m = obj.material
+    return isinstance(m, RopeMaterial) and m.damping == 0.0 and min(m.tear_strain, m.yield_strain) == np.inf
+
+
+def _is_loose(obj: ParticleObject) -> bool:
+    """Whether an object is made of loose particles."""
+    return obj.kind == "particles"
+
+
+def _numbers(scene: Contents, model: Model, takes: Callable[[ParticleObject], bool]) -> np.ndarray:
+    """Object of each particle in solver order, (N,); -1 in objects that are not taken."""
+    numbers = [k if takes(obj) else -1 for k, obj in enumerate(scene.particle_objects)]
+    found = np.empty(model.particle_count, np.int64)
+    found[model.slots] = np.repeat(numbers, [len(obj.positions) for obj in scene.particle_objects])
     return found
 
 
-def _is_springy(material: RopeMaterial) -> bool:
-    """Whether a rope is nothing but springs."""
-    return material.damping == 0.0 and min(material.tear_strain, material.yield_strain) == np.inf
+def _ropes(scene: Contents, model: Model, of_rope: np.ndarray) -> dict[int, Rope]:
+    """Ropes by their number among the objects; without those with another row along a segment."""
+    found, end, rows_of = {}, 0, _rows_of_pairs(model, DISTANCE.name, of_rope >= 0, of_rope >= 0)
+    for number, obj in enumerate(scene.particle_objects):
+        end += len(obj.positions)
+        particles, material = model.slots[end - len(obj.positions) : end].astype(np.int64), obj.material
+        if not isinstance(material, RopeMaterial) or of_rope[particles[0]] != number:
+            continue
+        lengths = np.linalg.norm(np.diff(obj.positions, axis=0), axis=1)
+        stretch, press = material.stretch_compliance, material.compression_compliance
+        rows = [rows_of.get(frozenset(pair), []) for pair in pairwise(particles.tolist())]
+        if all(len(each) == 1 for each in rows):
+            compliances = (stretch, stretch if press is None else press)
+            found[number] = Rope(particles, [each[0] for each in rows], lengths, compliances)
+    return found
 
 
-def _loose(scene: Contents, model: Model) -> np.ndarray:
-    """Loose particles in solver order."""
-    counts = [len(obj.positions) for obj in scene.particle_objects]
-    flags = np.repeat([obj.kind == "particles" for obj in scene.particle_objects], counts)
-    return model.slots[flags].astype(np.int64)
+def _pairs(model: Model, kind: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Rows of a type between one of some particles and one of some others, given as flags, (N,)."""
+    if kind not in model.blocks:
+        return np.zeros(0, np.int64)
+    i, j = model.blocks[kind].indices.T
+    return np.flatnonzero((first[i] & second[j]) | (second[i] & first[j]))
 
 
 def _rows_of_pairs(model: Model, kind: str, first: np.ndarray, second: np.ndarray) -> dict[frozenset[int], list[int]]:
-    """Rows of a type between one of some particles and one of some others, by their two particles."""
+    """The same by the two particles of each."""
     found: dict[frozenset[int], list[int]] = {}
-    if kind in model.blocks:
-        indices = model.blocks[kind].indices
-        one, other = np.isin(indices, first), np.isin(indices, second)
-        for row in np.flatnonzero((one & other[:, ::-1]).any(axis=1)).tolist():
-            found.setdefault(frozenset(indices[row].tolist()), []).append(row)
+    for row in _pairs(model, kind, first, second).tolist():
+        found.setdefault(frozenset(model.blocks[kind].indices[row].tolist()), []).append(row)
     return found
 
 
@@ -175,21 +192,21 @@ def _segments(rope: Rope) -> list[Link]:
     return [Link(pair, row, -1, length, rope.compliances) for pair, row, length in rows]
 
 
-def _joins(model: Model, ropes: list[Rope], loose: np.ndarray) -> list[Link]:
+def _joins(model: Model, ropes: dict[int, Rope], loose: np.ndarray) -> list[Link]:
     """Hard rows that tie ropes to each other, and particles to them."""
-    if not ropes:
-        return []
-    of_ropes, found = np.concatenate([rope.particles for rope in ropes]), []
-    for kind in (DISTANCE.name, COINCIDENCE.name):
-        taken = _weak_rows(model, kind)
-        if kind == DISTANCE.name:
-            taken[[row for rope in ropes for row in rope.rows]] = True
-        for rows in _rows_of_pairs(model, kind, of_ropes, np.concatenate([of_ropes, loose])).values():
+    of_ropes, found = np.zeros(model.particle_count, bool), []
+    for rope in ropes.values():
+        of_ropes[rope.particles] = True
+    for kind in TYING:
+        taken, distance = _weak_rows(model, kind), kind == DISTANCE.name
+        if distance:
+            taken[[row for rope in ropes.values() for row in rope.rows]] = True
+        for rows in _rows_of_pairs(model, kind, of_ropes, of_ropes | loose).values():
             if len(rows) == 1 and not taken[rows[0]]:
                 block, row = model.blocks[kind], rows[0]
                 a, b = block.indices[row].tolist()
-                length = float(block.parameters[row, 0]) if kind == DISTANCE.name else 0.0
-                found.append(Link((a, b), *((row, -1) if kind == DISTANCE.name else (-1, row)), length))
+                length = float(block.parameters[row, 0]) if distance else 0.0
+                found.append(Link((a, b), row if distance else -1, -1 if distance else row, length))
     return found
 
 
