@@ -183,10 +183,7 @@ def _attachments(scene: Contents, slots: np.ndarray) -> list[SystemModel]:
     if "rope" in kinds and (found or "particles" in kinds):
         from shinari.systems.coupling.loaded_ropes import LoadedRopesModel
 
-        counts = [len(obj.positions) for obj in scene.particle_objects]
-        objects = np.empty(len(slots), np.int64)
-        objects[slots] = np.repeat(np.arange(len(counts)), counts)
-        found.append(LoadedRopesModel(objects))
+        found.append(LoadedRopesModel())
     return found
 
 

@@ -40,17 +40,11 @@ ELASTIC = "ropes/elastic"
 
 @dataclass(frozen=True)
 class LoadedRopesModel(SystemModel):
-    """Ropes that may carry loads.
-
-    Attributes:
-        objects: Object of each particle in solver order, (N,).
-    """
-
-    objects: np.ndarray
+    """Ropes that may carry loads."""
 
     def start(self, model: Model) -> dict[str, np.ndarray]:
         """What ropes store because their rows give by a thousandth [J], an entry for each object, (T,)."""
-        return {ELASTIC: np.zeros(int(self.objects.max()) + 1)}
+        return {ELASTIC: np.zeros(int(model.owners.max()) + 1)}
 
     def energy(self, model: Model, state: State, h: float) -> tuple[float, float, float]:
         """None, and that elastic energy [J]."""
@@ -62,9 +56,9 @@ class LoadedRopesModel(SystemModel):
         swept = settings.method == "xpbd" and settings.sweep == "gauss-seidel" and not settings.hierarchy
         found = rope_nets(bound, None if attachments is None else attachments.rows) if swept else []
         stored = bound.state.system_arrays[ELASTIC]
-        solved = [self.objects[net.particles] for net in found]
+        solved = [bound.model.owners[net.particles] for net in found]
         stored[np.isin(np.arange(len(stored)), np.concatenate([*solved, np.zeros(0, np.int64)]), invert=True)] = 0.0
-        return [LoadedRopes(found, self.objects, bound)] if found else []
+        return [LoadedRopes(found, bound)] if found else []
 
 
 class LoadedRopes(System):
@@ -75,12 +69,12 @@ class LoadedRopes(System):
     most_passes = 24
     on_device = True
 
-    def __init__(self, nets: list[RopeNet], objects: np.ndarray, bound: BoundSystems) -> None:
+    def __init__(self, nets: list[RopeNet], bound: BoundSystems) -> None:
         solvers, attachments = block_solvers(bound), bound.find(Attachments)
         self._segments, self._knots = solvers[DISTANCE.name], solvers.get(COINCIDENCE.name)
         self._h, self._particles, self._origins = bound.settings.substep, bound.particles, bound.origins
         self._stored = StoredEnergy(energy=bound.state.system_arrays[ELASTIC])
-        self._place(nets, objects, bound)
+        self._place(nets, bound)
         self._attachments = AttachmentRows.zeros(0)
         self._points.attachment[:] = -1
         if attachments is not None:
@@ -91,7 +85,7 @@ class LoadedRopes(System):
             if solver is not None:
                 solver.leave(rows[rows >= 0])
 
-    def _place(self, nets: list[RopeNet], objects: np.ndarray, bound: BoundSystems) -> None:
+    def _place(self, nets: list[RopeNet], bound: BoundSystems) -> None:
         """Make the records of all nets, one net after the other."""
         orders = [net.elimination() for net in nets]
         points, links = _starts([net.particles for net in nets]), _starts([net.links for net in nets])
@@ -118,7 +112,7 @@ class LoadedRopes(System):
                 self._links.first[number], self._links.second[number] = p + first, p + second
                 self._links.block[number] = b + order.block(first, second)
                 self._links.row[number], self._links.knot[number] = link.row, link.knot
-                self._links.object[number] = objects[self._points.particle[p + first]]
+                self._links.object[number] = bound.model.owners[self._points.particle[p + first]]
                 self._links.side[number] = 1.0 if place[link.points[0]] == first else -1.0
             for name, values in net.springs(bound).items():
                 getattr(self._links, name)[j : j + len(net.links)] = values

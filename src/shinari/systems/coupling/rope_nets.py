@@ -148,9 +148,7 @@ def _is_loose(obj: ParticleObject) -> bool:
 def _numbers(scene: Contents, model: Model, takes: Callable[[ParticleObject], bool]) -> np.ndarray:
     """Object of each particle in solver order, (N,); -1 in objects that are not taken."""
     numbers = [k if takes(obj) else -1 for k, obj in enumerate(scene.particle_objects)]
-    found = np.empty(model.particle_count, np.int64)
-    found[model.slots] = np.repeat(numbers, [len(obj.positions) for obj in scene.particle_objects])
-    return found
+    return np.array(numbers, np.int64)[model.owners]
 
 
 def _ropes(scene: Contents, model: Model, of_rope: np.ndarray) -> dict[int, Rope]:
