@@ -17,7 +17,6 @@ from shinari.verify.ledger import Measurement, at_least, at_most, check, equal, 
 from shinari.verify.scenes import small
 
 RADIUS = 0.005
-_G = 9.81
 _COLLAPSE = "Lube, Huppert, Sparks and Hallworth 2004, Axisymmetric collapses of granular columns, eq. 4.1"
 _REPOSE = "tan of the angle of a cone: twice the height of its centre of mass over its mean radius"
 # How many substeps a step of 1/60 s has, and while a column is poured: 60 layers that land at 4 stay compressed.

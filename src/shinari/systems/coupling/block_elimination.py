@@ -1,6 +1,6 @@
 """Sparse symmetric systems in blocks of three, by elimination in the order of least degree (Rose 1970).
 
-    A x = b      A is L D^-1 L^T, where D_k is the inverse of what is left of block (k, k) when its turn comes:
+    A x = b      A is L D^-1 L^T, where D_k is the inverse of the rest of block (k, k) when its turn comes:
 
     for each k:  A_ij -= A_ik D_k A_jk^T,  b_i -= A_ik D_k b_k      for all later i, j that k is linked to
     and back:    x_k = D_k (b_k - sum_i A_ik^T x_i)

@@ -69,12 +69,12 @@ class Link:
 
 @dataclass(frozen=True)
 class RopeNet:
-    """Ropes that hang together, and the particles that hang on them.
+    """Ropes that are tied to each other, and the particles that hang on them.
 
     Attributes:
         particles: Particles in solver order, (N,).
         links: The rows between them.
-        load: Mass of all that hangs together with it, its own included [kg].
+        load: Mass of all that hangs on it, its own included [kg].
     """
 
     particles: np.ndarray

@@ -1,4 +1,4 @@
-r"""Newton steps of ropes that hang together and carry loads: all of their rows at once.
+r"""Newton steps of ropes that are tied to each other and carry loads: all of their rows at once.
 
        p - o - o - o - o         o  points of a rope, of mass m
        K0  K1  K2 \K3   \         p  a point that something holds
@@ -6,7 +6,7 @@ r"""Newton steps of ropes that hang together and carry loads: all of their rows 
                     \
                      O           a heavy particle at the end of another rope, tied to the first one
 
-A sweep moves the light point beside a load by what stretches its row, and the load by m / M of that. So a load of
+A sweep moves the light point next to a load by what stretches its row, and the load by m / M of that. So a load of
 1,000 times a point needs a thousand sweeps. Here a substep minimises
 
     E(x) = 1/2 (x - x*)^T M (x - x*) + sum_j (1/2 s_j C_j^2 - f_j . (x_i - x_k))     C_j = |x_i - x_k| - L_j
@@ -17,10 +17,9 @@ that the row has given in this substep already [kg m]. Newton steps solve
 
     (M + sum_j K_j) dx = -grad E        K_j = s_j n n^T + max(s_j C_j, 0) / l_j (1 - n n^T)
 
-by elimination in blocks of three, see `block_elimination`. The second part is the stiffness of a taut
-string against sideways motion. Without it points of a rope under tension T are thrown sideways as soon as
-h^2 > m l / T; a pushed row has none, so that the matrix is positive. A step is halved until E falls as it should
-(Armijo).
+by elimination in blocks of three, see `block_elimination`. The second part is the stiffness of a taut string against
+sideways motion. Without it points of a rope under tension T are thrown sideways as soon as h^2 > m l / T; a pushed row
+has none, so that the matrix is positive. A step is halved until E falls as it should (Armijo).
 
 A point with a body has the mass of both: m + W^-1, where W is the displacement of the place on the body by a unit push.
 Where a body hangs on several points of a net each has its part of it, as in mass splitting (Tonge, Benevolenski and
@@ -55,7 +54,7 @@ NOTICEABLE = 1e-3
 
 
 class RopeNets(Record):
-    """Ropes that hang together, R rows."""
+    """Ropes that are tied to each other, R rows."""
 
     begin = Field(np.int64, doc="its first point")
     end = Field(np.int64, doc="behind its last point")

@@ -130,7 +130,7 @@ def turn_vertices(k, chunks: Chunks, turns: Turns, vertices: Vertices, particles
             particles.x[p] = x[0] + convert(by[0], x[3]), x[1] + convert(by[1], x[3]), x[2] + convert(by[2], x[3]), x[3]
 
 
-class Spins:
+class MeshSpins:
     """Takes back what rows and pressure change of the spin of the meshes of one simulation."""
 
     def __init__(
@@ -176,7 +176,7 @@ class SpinStart(System):
     order = 39
     on_device = True
 
-    def __init__(self, spins: Spins) -> None:
+    def __init__(self, spins: MeshSpins) -> None:
         self._spins = spins
 
     def record_project(self, p: Program, first: bool) -> None:

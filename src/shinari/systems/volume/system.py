@@ -27,7 +27,7 @@ from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
 from shinari.systems.volume.model import MULTIPLIERS, VolumesModel
 from shinari.systems.volume.records import Chunks, Faces, Meshes, VertexFaces, Vertices
-from shinari.systems.volume.spin import Spins
+from shinari.systems.volume.spin import MeshSpins
 
 # Faces or vertices of one partial sum.
 CHUNK = 256
@@ -124,7 +124,7 @@ class Volumes(System):
         self._meshes.scaled_compliance[...] = meshes.compliance * (
             0.0 if settings.method == "pbd" else settings.substep**-2
         )
-        self.spins = Spins(self._meshes, self._vertex_chunks, self._vertices, particles, settings.substep)
+        self.spins = MeshSpins(self._meshes, self._vertex_chunks, self._vertices, particles, settings.substep)
         self.follow_release()
 
     def connect(self, bound: BoundSystems) -> None:
