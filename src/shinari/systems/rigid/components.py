@@ -39,7 +39,7 @@ class Nodes(Record):
     frame = Field(np.int64)
     component = Field(np.int64)
     column = Field(np.int64, doc="where its blocks below the diagonal start")
-    target = Field(np.int64, doc="where the targets of the products of its blocks start")
+    target = Field(np.int64, doc="where the targets of the products of its supernode start, if it is the last of one")
     matrix = Field(np.float64, (6, 6), doc="block of the diagonal, its upper triangle, then the factor")
     vector = Field(np.float64, 6, doc="right hand side, then displacement")
     evaluated = Field(np.float64, 6, doc="displacement at which sweeps have evaluated the joints")
@@ -53,6 +53,10 @@ class Nodes(Record):
     order = Field(np.int64, doc="local index of the node with this elimination rank")
     rank = Field(np.int64, doc="elimination rank of the node")
     size = Field(np.int64, doc="blocks in the column with this elimination rank")
+    parent = Field(np.int64, doc="rank of the parent in the elimination tree; -1 for a root")
+    heir = Field(np.int64, doc="rank of the child that is to come right before it; -1 for none")
+    subtree = Field(np.int64, doc="nodes of its subtree, then the last place that its other children leave")
+    place = Field(np.int64, doc="rank in the order by subtrees")
     next = Field(np.int64, doc="next node of the component, by its least frame, while nodes are numbered")
     end = Field(np.int64, doc="end of its part of `Ends`")
     number = Field(np.int64, doc="component by its least frame, while nodes are numbered")
@@ -73,6 +77,7 @@ class Components(Record):
     node = Field(np.int64, doc="its first node")
     element = Field(np.int64, doc="its first element in their order")
     word = Field(np.int64, doc="first word of its sets of neighbours")
+    eliminated = Field(np.int64, doc="first node that is not eliminated yet")
     ordered = Field(np.int64, doc="whether it can be solved directly: it has an order and blocks")
     moving = Field(np.int64, doc="whether an order was sought only up to the cost of a simple component")
     direct = Field(np.int64, doc="whether it is solved directly, not by sweeps")
@@ -122,9 +127,9 @@ class Blocks(Record):
 
 
 class Targets(Record):
-    """For each node and each pair (i, k) of its blocks, i after k, by rows; T rows."""
+    """For each supernode and each pair (k, i) of the rows below it, i after k, row after row; T rows."""
 
-    block = Field(np.int32, doc="the block that their product is subtracted from")
+    block = Field(np.int32, doc="the block that their products are subtracted from")
 
 
 class Links(Record):

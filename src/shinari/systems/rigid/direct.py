@@ -16,19 +16,8 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, scale, sub
-from shinari.systems.rigid.block import (
-    add_rows,
-    divide,
-    factor,
-    minus,
-    scale_row,
-    solve_lower,
-    solve_upper,
-    subtract_product,
-    subtract_times,
-    subtract_transposed,
-)
-from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes, Targets
+from shinari.systems.rigid.block import add_rows, minus, scale_row
+from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes
 from shinari.systems.rigid.elements import Elements, JacobianRows
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import in_world_axes, moved_frame, vector
@@ -263,48 +252,6 @@ def assemble_impact(
             add_jacobian_row(e, e - joints, elements, jacobian_rows, nodes, blocks)
         else:
             add_element(e, elements, nodes, blocks)
-
-
-@kernel(fastmath=STEADY)
-def factor_and_solve(
-    c, components: Components, nodes: Nodes, blocks: Blocks, targets: Targets, keep: np.float64, failures: np.int64
-):
-    """Factor the blocks of a component and solve for the displacements, in place.
-
-    Args:
-        c: The component.
-        components: The components.
-        nodes: Their nodes.
-        blocks: Blocks beside the diagonal.
-        targets: Where products of blocks are subtracted.
-        keep: Products of blocks per body above which the factor is used again, also in motion.
-        failures: Failures in the step after which it is not used again.
-    """
-    if components.factoring[c] == 0:
-        return
-    first, last = components.node[c], components.node[c + 1]
-    heavy, rests = components.cost[c] >= keep * (last - first), components.resting[c] != 0
-    kept = components.failures[c] < failures and (heavy or (rests and components.failures[c] == 0))
-    components.factored[c] = 1 if kept else 0
-    components.factorings[c] += 1
-    for j in range(first, last):
-        begin, end = nodes.column[j], nodes.column[j + 1]
-        factor(nodes.matrix, j)
-        for p in range(begin, end):
-            divide(blocks.value, p, nodes.matrix, j)
-        at = nodes.target[j]
-        for p in range(begin, end):
-            subtract_product(nodes.matrix, blocks.row[p], blocks.value, p, p)
-            for s in range(begin, p):
-                subtract_product(blocks.value, targets.block[at], blocks.value, s, p)
-                at += 1
-        solve_lower(nodes.matrix, j, nodes.vector)
-        for p in range(begin, end):
-            subtract_transposed(nodes.vector, blocks.row[p], blocks.value, p, j)
-    for j in range(last - 1, first - 1, -1):
-        for p in range(nodes.column[j], nodes.column[j + 1]):
-            subtract_times(nodes.vector, j, blocks.value, p, blocks.row[p])
-        solve_upper(nodes.matrix, j, nodes.vector)
 
 
 @steady

@@ -8,7 +8,6 @@ from shinari.systems.rigid.direct import (
     apply_step,
     assemble,
     assemble_impact,
-    factor_and_solve,
     start_impact_node,
     start_node,
     store_impact,
@@ -16,6 +15,7 @@ from shinari.systems.rigid.direct import (
     write_displacement,
 )
 from shinari.systems.rigid.elements import Elements, JacobianRows
+from shinari.systems.rigid.factor import factor_and_solve
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.graph import Graph
 from shinari.systems.rigid.joints.values import JointValues
@@ -64,9 +64,7 @@ class DirectSolver:
                 start_node, g.nodes, g.blocks, g.components, self._frames, self._solver_frames, h, count=self._every
             )
             p.launch(assemble, g.components, g.nodes, g.blocks, el, jacobian_rows, values, count=self._each, grain=8)
-            p.launch(
-                factor_and_solve, g.components, g.nodes, g.blocks, g.targets, KEEP, FAILURES, count=self._each, grain=8
-            )
+            self._record_factor(p, KEEP, FAILURES)
         self._record_element_displacements(p, self._joints + len(jacobian_rows))
         p.launch(update_load, values, el, g.components, count=self._joints)
 
@@ -83,7 +81,7 @@ class DirectSolver:
         p.launch(
             assemble_impact, g.components, g.nodes, g.blocks, el, jacobian_rows, self._joints, count=self._each, grain=8
         )
-        p.launch(factor_and_solve, g.components, g.nodes, g.blocks, g.targets, math.inf, 0, count=self._each, grain=8)
+        self._record_factor(p, math.inf, 0)
         self._record_element_displacements(p, self._all)
         p.launch(store_impact, g.nodes, g.components, self._solver_frames, count=self._every)
 
@@ -91,6 +89,12 @@ class DirectSolver:
         """Record the begin of a step."""
         p.copy(0, (self._flags.standing, 0))
         p.launch(drop_factor, self._graph.components, count=len(self._graph.components))
+
+    def _record_factor(self, p: Program, keep: float, failures: int) -> None:
+        g = self._graph
+        g.panels.record(p, (self._counts.large, 0))
+        records = g.components, g.nodes, g.blocks, g.targets
+        p.launch(factor_and_solve, *records, keep, failures, count=self._each, grain=8)
 
     def _record_element_displacements(self, p: Program, count: Cell) -> None:
         g, el = self._graph, self._elements

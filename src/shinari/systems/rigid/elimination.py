@@ -18,7 +18,6 @@ from shinari.systems.rigid.components import (
     Neighbours,
     Nodes,
     RestSpeeds,
-    Targets,
     is_again,
     may_be_direct,
     motion_of,
@@ -204,19 +203,6 @@ def order_component(
 
 
 @kernel
-def find_columns(_, nodes: Nodes, counts: Counts):
-    """Find the first block and the first target of each node."""
-    blocks = targets = 0
-    count = counts.nodes[0]
-    for j in range(count):
-        nodes.column[j], nodes.target[j] = blocks, targets
-        size = nodes.size[j]
-        blocks, targets = blocks + size, targets + size * (size - 1) // 2
-    nodes.column[count], nodes.target[count] = blocks, targets
-    counts.blocks[0], counts.targets[0] = blocks, targets
-
-
-@kernel
 def fill_columns(
     c, components: Components, nodes: Nodes, neighbours: Neighbours, blocks: Blocks, solver_frames: SolverFrames
 ):
@@ -246,16 +232,3 @@ def fill_columns(
                     s -= 1
                 blocks.row[s] = later
                 at += 1
-
-
-@kernel
-def find_targets(j, nodes: Nodes, blocks: Blocks, targets: Targets):
-    """The block that each product of two blocks of a column is subtracted from."""
-    at, begin, end = nodes.target[j], nodes.column[j], nodes.column[j + 1]
-    for p in range(begin, end):
-        for s in range(begin, p):
-            k, i = blocks.row[s], blocks.row[p]
-            for b in range(nodes.column[k], nodes.column[k + 1]):
-                if blocks.row[b] == i:
-                    targets.block[at] = b
-            at += 1

@@ -32,16 +32,17 @@ from shinari.systems.rigid.elimination import (
     BITS,
     MOST_BODIES,
     fill_columns,
-    find_columns,
-    find_targets,
     list_ends,
     order_component,
     set_neighbours,
 )
+from shinari.systems.rigid.elimination_tree import order_by_subtrees
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import is_free
 from shinari.systems.rigid.newton import DirectLimits
+from shinari.systems.rigid.panels import PanelFactor
 from shinari.systems.rigid.progress import ROOM, Counts, Flags
+from shinari.systems.rigid.supernodes import LargeSupernodes, find_columns, find_targets, list_large
 
 # Component of an element that is not in the graph.
 MISSING = -2
@@ -248,7 +249,8 @@ class Graph:
         rows = len(frames) + 1
         self.nodes, self.components = Nodes.zeros(rows), Components.zeros(rows)
         self.nodes.tree[...] = -1
-        self.blocks, self.targets = Blocks.zeros(0), Targets.zeros(0)
+        self.blocks, self.targets, self._large = Blocks.zeros(0), Targets.zeros(0), LargeSupernodes.zeros(0)
+        self.panels = PanelFactor(self._large, self.components, self.nodes, self.blocks, self.targets)
         self._neighbours, self._edges, self._ends = Neighbours.zeros(0), Edges.zeros(0), Ends.zeros(0)
         self._links = Links.zeros(0)
         self._frames, self._solver_frames, self._counts, self._flags = frames, solver_frames, counts, flags
@@ -301,8 +303,12 @@ class Graph:
         records = components, nodes, neighbours, self._frames, solver_frames, self._speeds
         limits = self._limits.heavy, self._limits.simple, self._limits.small
         p.launch(order_component, *records, *limits, count=each, grain=1)
+        p.launch(order_by_subtrees, components, nodes, neighbours, count=each, grain=8)
         p.serial(find_columns, nodes, counts)
         p.require(blocks, (counts.blocks, 0), spare=ROOM)
         p.require(self.targets, (counts.targets, 0), spare=ROOM)
+        p.require(self.panels.rows, (counts.panel_rows, 0), spare=ROOM)
+        p.require(self._large, (counts.large, 0), spare=ROOM)
+        p.serial(list_large, self._large, nodes, counts)
         p.launch(fill_columns, components, nodes, neighbours, blocks, solver_frames, count=each, grain=8)
         p.launch(find_targets, nodes, blocks, self.targets, count=every, grain=64)

@@ -23,6 +23,8 @@ class Counts(Record):
     words = Field(np.int64, doc="words of the sets of neighbours")
     blocks = Field(np.int64, doc="blocks of the factor")
     targets = Field(np.int64, doc="products of blocks")
+    large = Field(np.int64, doc="large supernodes")
+    panel_rows = Field(np.int64, doc="rows of the largest panel")
     logged = Field(np.int64, doc="entries of the log")
     log_start = Field(np.int64, doc="first entry of the points of the last substep")
     log_needed = Field(np.int64, doc="entries with those of the present points")

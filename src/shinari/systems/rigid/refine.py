@@ -15,7 +15,7 @@ from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, cross, dot, sub
-from shinari.systems.rigid.block import minus, row_dot, solve_lower, solve_upper, subtract_times, subtract_transposed
+from shinari.systems.rigid.block import minus, row_dot
 from shinari.systems.rigid.components import SOLVED, Blocks, Components, Nodes
 from shinari.systems.rigid.direct import (
     add_force_to,
@@ -28,6 +28,7 @@ from shinari.systems.rigid.direct import (
     row_of,
 )
 from shinari.systems.rigid.elements import Elements, JacobianRows
+from shinari.systems.rigid.factor import divide_by_factor
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import momentum_of
 from shinari.systems.rigid.joints.measures import geometric_stiffness
@@ -50,20 +51,6 @@ def drop_factor(c, components: Components):
     """Drop the factor of a component at the begin of a step, also of one that forms within it."""
     components.factored[c], components.factorings[c] = 0, 0
     components.iterations[c], components.failures[c] = 0, 0
-
-
-@steady
-def divide_by_factor(c, components, nodes, blocks, g):
-    """Replace g by (U^T U)^-1 g, with the factor of a component."""
-    first, last = components.node[c], components.node[c + 1]
-    for j in range(first, last):
-        solve_lower(nodes.matrix, j, g)
-        for p in range(nodes.column[j], nodes.column[j + 1]):
-            subtract_transposed(g, blocks.row[p], blocks.value, p, j)
-    for j in range(last - 1, first - 1, -1):
-        for p in range(nodes.column[j], nodes.column[j + 1]):
-            subtract_times(g, j, blocks.value, p, blocks.row[p])
-        solve_upper(nodes.matrix, j, g)
 
 
 @steady
