@@ -8,13 +8,15 @@
 2. Predict the poses: `integration.py`.
 3. Write the elements (`elements.py`): contact points by `points.py`, joints by `joints/evaluate.py`, which calls
    `joints/rows.py`, `joints/limits.py` and `joints/gears.py`.
-4. Assign the elements to the graph, with its components and elimination order: `graph.py`.
+4. Assign the elements to the graph, with its components: `graph.py`. `elimination.py` and `elimination_tree.py` order
+   the bodies of each, `supernodes.py` lists those that are eliminated together.
 5. Solve each component by Newton steps: `newton.py` chooses the solver and decides on further steps, `direct_solver.py`
-   records a step, `direct.py` assembles and factors the matrix with the operations of `block.py`, `refine.py` uses an
-   earlier factor, `line_search.py` finds the step length. Heaps in motion, and those that cost too much, are solved by
-   `sweeps.py`: `joint_trees.py` finds the trees of joints, which `sweep_trees.py` solves and `sweep_renewal.py` factors
-   again where they have come far, `sweep_groups.py` lists and colours the other elements, `sweep_rows.py` writes the
-   rows of the contact points, `sweep_points.py` solves them and `sweep_joints.py` the joints that close loops.
+   records a step, `direct.py` assembles the matrix, `panels.py` and `factor.py` factor it with the operations of
+   `block.py`, `refine.py` uses an earlier factor, `line_search.py` finds the step length. Heaps in motion, and those
+   that cost too much, are solved by `sweeps.py`: `joint_trees.py` finds the trees of joints, which `sweep_trees.py`
+   solves and `sweep_renewal.py` factors again where they have come far, `sweep_groups.py` lists and colours the other
+   elements, `sweep_rows.py` writes the rows of the contact points, `sweep_points.py` solves them and `sweep_joints.py`
+   the joints that close loops.
 6. Limit the energy of impacts: `impact_energy.py`.
 7. Derive the velocities from the poses: `integration.py`. Store the loads of joints: `joints/results.py`.
 8. Apply restitution to the velocities: `impacts.py` records `bounce.py`, `sweep_bounce.py` and `impact_energy.py`.
