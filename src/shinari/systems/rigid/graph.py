@@ -9,8 +9,6 @@ The graph is built from edges: the elements at that time. In a step it grows by 
 step starts from its own elements, so that it depends on the state alone.
 """
 
-import numpy as np
-
 from shinari.compute import Program, kernel
 from shinari.maths.union_find import unite
 from shinari.systems.rigid.components import (
@@ -29,7 +27,6 @@ from shinari.systems.rigid.components import (
 )
 from shinari.systems.rigid.elements import Elements
 from shinari.systems.rigid.elimination import (
-    BITS,
     MOST_BODIES,
     fill_columns,
     list_ends,
@@ -40,6 +37,7 @@ from shinari.systems.rigid.elimination_tree import order_by_subtrees
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import is_free
 from shinari.systems.rigid.newton import DirectLimits
+from shinari.systems.rigid.order_cost import SPARE, Lists, count_words, number_words
 from shinari.systems.rigid.panels import PanelFactor
 from shinari.systems.rigid.progress import ROOM, Counts, Flags
 from shinari.systems.rigid.supernodes import LargeSupernodes, find_columns, find_targets, list_large
@@ -106,11 +104,13 @@ def gather_edges(_, elements: Elements, edges: Edges, counts: Counts, flags: Fla
 @kernel(in_order=True)
 def find_roots(_, edges: Edges, frames: Frames, solver_frames: SolverFrames, counts: Counts):
     """Least frame of the component of each frame; -1 where it cannot move or no edge ends in it."""
+    links = 0
     for i in range(len(solver_frames)):
         solver_frames.root[i] = -1
     for e in range(counts.edges[0]):
         if is_again(edges, e):
             continue
+        links += 1
         a, b = edges.frames[e]
         a_free, b_free = is_free(frames, a), is_free(frames, b)
         if a_free and solver_frames.root[a] < 0:
@@ -119,30 +119,28 @@ def find_roots(_, edges: Edges, frames: Frames, solver_frames: SolverFrames, cou
             solver_frames.root[b] = b
         if a_free and b_free:
             unite(solver_frames.root, a, b)
+    counts.links[0] = links
     for i in range(len(solver_frames)):
         if solver_frames.root[i] >= 0:
             solver_frames.root[i] = solver_frames.root[solver_frames.root[i]]
 
 
 @kernel
-def number_nodes(
-    _, solver_frames: SolverFrames, nodes: Nodes, components: Components, counts: Counts, cost_limit: np.float64
-):
-    """Number the components by their least frames and the frames in each; count the words of their neighbours."""
+def number_nodes(_, solver_frames: SolverFrames, nodes: Nodes, components: Components, counts: Counts):
+    """Number the components by their least frames and the frames in each."""
     for i in range(len(solver_frames)):
         nodes.size[i] = 0
     for i in range(len(solver_frames)):
         if solver_frames.root[i] >= 0:
             nodes.size[solver_frames.root[i]] += 1
-    count = parts = words = 0
+    count = parts = 0
     for i in range(len(solver_frames)):
         if solver_frames.root[i] == i:
             n = nodes.size[i]
-            components.node[parts], components.word[parts] = count, words
+            components.node[parts] = count
             nodes.next[i], nodes.number[i] = count, parts
             count, parts = count + n, parts + 1
-            words += n * ((n + BITS - 1) // BITS) if n <= MOST_BODIES and cost_limit >= 0.0 else 0
-    components.node[parts], components.word[parts] = count, words
+    components.node[parts] = count
     for i in range(len(solver_frames)):
         r = solver_frames.root[i]
         solver_frames.node[i] = -1
@@ -151,8 +149,8 @@ def number_nodes(
             nodes.next[r] = k + 1
             nodes.member[k], nodes.component[k] = i, nodes.number[r]
             solver_frames.node[i] = k
-    counts.nodes[0], counts.components[0], counts.words[0] = count, parts, words
-    counts.ends[0] = 2 * counts.edges[0]
+    counts.nodes[0], counts.components[0] = count, parts
+    counts.ends[0], counts.places[0] = 2 * counts.links[0], 2 * counts.links[0] + SPARE * count
 
 
 @kernel(in_order=True)
@@ -252,7 +250,7 @@ class Graph:
         self.blocks, self.targets, self._large = Blocks.zeros(0), Targets.zeros(0), LargeSupernodes.zeros(0)
         self.panels = PanelFactor(self._large, self.components, self.nodes, self.blocks, self.targets)
         self._neighbours, self._edges, self._ends = Neighbours.zeros(0), Edges.zeros(0), Ends.zeros(0)
-        self._links = Links.zeros(0)
+        self._links, self._lists = Links.zeros(0), Lists.zeros(0)
         self._frames, self._solver_frames, self._counts, self._flags = frames, solver_frames, counts, flags
         self._limits, self._speeds = limits, speeds
         flags.free_changed[0] = 1
@@ -294,11 +292,15 @@ class Graph:
         nodes, components, neighbours, blocks = self.nodes, self.components, self._neighbours, self.blocks
         each, every = (counts.components, 0), (counts.nodes, 0)
         p.serial(find_roots, edges, self._frames, solver_frames, counts)
-        p.serial(number_nodes, solver_frames, nodes, components, counts, self._limits.heavy)
-        p.require(neighbours, (counts.words, 0), spare=ROOM)
+        p.serial(number_nodes, solver_frames, nodes, components, counts)
         p.require(self._ends, (counts.ends, 0), spare=ROOM)
-        p.require(self._links, (counts.edges, 0), spare=ROOM)
+        p.require(self._links, (counts.links, 0), spare=ROOM)
         p.serial(list_ends, edges, self._links, self._ends, solver_frames, nodes, counts)
+        p.require(self._lists, (counts.places, 0), spare=ROOM)
+        records = components, nodes, self._ends, self._lists, self._frames, solver_frames, self._speeds
+        p.launch(count_words, *records, self._limits.simple, count=each, grain=1)
+        p.serial(number_words, components, counts, self._limits.heavy)
+        p.require(neighbours, (counts.words, 0), spare=ROOM)
         p.launch(set_neighbours, self._ends, nodes, components, neighbours, count=every, grain=64)
         records = components, nodes, neighbours, self._frames, solver_frames, self._speeds
         limits = self._limits.heavy, self._limits.simple, self._limits.small

@@ -5,16 +5,21 @@ import numpy as np
 from shinari.collision.report import Contacts
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.maths.vec3 import add, scale
 from shinari.systems.rigid.contact.margins import Detection
 from shinari.systems.rigid.contact.pairs import Points
+from shinari.systems.rigid.contact.table import FEATURES
 from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.progress import ROOM, Counts, Flags
 
 
 class Log(Record):
-    """Contact points of a step, in runs: a run covers consecutive substeps with the same points."""
+    """Contact points of a step, in runs: a run covers consecutive substeps with the same points.
+
+    Points of the first run that push in later ones have one row for all but the last.
+    """
 
     key = Field(np.int64)
     frames = Field(np.int32, 2, doc="frames a and b")
@@ -25,27 +30,43 @@ class Log(Record):
 
 @kernel
 def compare_points(_, points: Points, log: Log, counts: Counts, detection: Detection, flags: Flags):
-    """Decide whether the points are those of the last run, and count the rows of a new run."""
+    """Decide whether the points are those of the last run."""
     count, first = counts.points[0], counts.log_start[0]
     other = flags.logging[0] == 0 or counts.logged[0] - first != count
     if not other and detection.rebuild_table[0] != 0:
         for k in range(count):
             other = other or points.key[k] != log.key[first + k]
     flags.other_points[0] = 1 if other else 0
-    counts.log_needed[0] = counts.logged[0] + (count if other else 0)
+
+
+@steady
+def row_in_first(key, begin, end, log):
+    """Row of a key in the first run, and that at which its pair begins; the row is the end where it has none."""
+    pair = key - key % FEATURES
+    while begin < end and log.key[begin] < pair:
+        begin += 1
+    row = begin
+    while row < end and log.key[row] != key:
+        row = row + 1 if log.key[row] < pair + FEATURES else end
+    return row, begin
 
 
 @kernel(in_order=True)
 def start_run(_, log: Log, counts: Counts, flags: Flags):
-    """Begin a run; the last one keeps only points with an impulse."""
+    """Begin a run. Points of the last one that have an impulse stay: those of the first one in their rows there."""
     flags.logging[0] = 1
-    at = counts.log_start[0]
+    at, first, begin = counts.log_start[0], counts.log_first[0], 0
     for k in range(at, counts.logged[0]):
         f = log.impulse[k]
         if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:
-            log.key[at], log.frames[at], log.impulse[at] = log.key[k], log.frames[k], f
-            log.position[at], log.normal[at] = log.position[k], log.normal[k]
-            at += 1
+            row, begin = row_in_first(log.key[k], begin, first, log)
+            if row == first:
+                row, at = at, at + 1
+                log.key[row], log.frames[row], log.impulse[row] = log.key[k], log.frames[k], f
+            else:
+                log.impulse[row] = add(log.impulse[row], f)
+            log.position[row], log.normal[row] = log.position[k], log.normal[k]
+    counts.log_first[0] = first if first > 0 else at
     counts.log_start[0], counts.logged[0] = at, at + counts.points[0]
 
 
@@ -95,7 +116,8 @@ class PointLog:
 
     def begin(self) -> None:
         """A step begins."""
-        self._counts.logged[0] = self._counts.log_start[0] = self._flags.logging[0] = 0
+        counts = self._counts
+        counts.logged[0] = counts.log_start[0] = counts.log_first[0] = self._flags.logging[0] = 0
 
     def record_add(self, p: Program, frames: Frames, h: float) -> None:
         """Add the impulses of a substep."""
@@ -103,8 +125,8 @@ class PointLog:
         count = (counts.points, 0)
         p.serial(compare_points, points, log, counts, self._detection, flags)
         with p.when((flags.other_points, 0)):
-            p.require(log, (counts.log_needed, 0), spare=ROOM)
             p.serial(start_run, log, counts, flags)
+            p.require(log, (counts.logged, 0), spare=ROOM)
             p.launch(write_point, points, self._elements, log, frames, counts, self._first_point, count=count)
         p.launch(add_impulse, self._work, log, counts, h, count=count)
 

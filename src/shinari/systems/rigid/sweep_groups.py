@@ -39,12 +39,12 @@ SORTS = 2 + MOST_POINTS
 class Groups(Record):
     """Groups of elements that are solved by sweeps, G rows, in the order of their components."""
 
-    first = Field(np.int64, doc="its first element in the order of the components")
-    count = Field(np.int64, doc="elements")
-    sort = Field(np.int64, doc="colour times SORTS, and sort in its colour")
-    owner = Field(np.int64, doc="the tree that owns it; -1 for none")
-    next = Field(np.int64, doc="next group of that tree; -1 for none")
-    order = Field(np.int64, doc="groups by their sort, those of a tree together")
+    first = Field(np.int32, doc="its first element in the order of the components")
+    count = Field(np.int32, doc="elements")
+    sort = Field(np.int32, doc="colour times SORTS, and sort in its colour")
+    owner = Field(np.int32, doc="the tree that owns it; -1 for none")
+    next = Field(np.int32, doc="next group of that tree; -1 for none")
+    order = Field(np.int32, doc="groups by their sort, those of a tree together")
 
 
 class Batches(Record):
