@@ -446,3 +446,75 @@ def test_the_medium_of_a_file_drags_as_in_mujoco(tmp_path: Path) -> None:
     pose = sim.pose(robot.bodies["b"])
     assert np.abs(pose.position - upright @ data.qpos[:3]).max() < 0.01 * path_length
     assert np.abs(rotation_matrix(pose.rotation) - upright @ data.xmat[1].reshape(3, 3)).max() < 0.05
+
+
+def bars(**options) -> tuple[sn.Scene, list]:
+    """Two bars on hinges at their ends, the first of which may break."""
+    scene = sn.Scene(gravity=(0, 0, 0))
+    joints = []
+    for k, more in enumerate((options, {})):
+        bar = scene.add_rigid_body(sn.Box((0.4, 0.1, 0.1)), mass=1.0 + k, position=(0.2, 0, 9 * k))
+        joints.append(scene.add_joint("hinge", bar, anchor=(0, 0, 9 * k), axis=(0, 0, 1), **more))
+    return scene, joints
+
+
+@pytest.mark.parametrize("solver", ["direct", "sweeps"])
+@pytest.mark.parametrize(
+    ("substeps", "speed", "precision"), [(5, 1.7, "float32"), (10, 1.7, "float64"), (20, 4.0, "float32")]
+)
+@pytest.mark.parametrize("over", ["coupling", "tendon"])
+def test_bars_that_are_coupled_keep_their_energy(
+    over: str, substeps: int, speed: float, precision: str, solver: str
+) -> None:
+    """What turns hinges has no arms: the bars turn as they do alone, once their hinges have a force."""
+    scene, (first, second) = bars()
+    if over == "coupling":
+        scene.couple_joints(second, first, (0.0, 0.5))
+    else:
+        scene.add_tendon(joints={first: 0.5, second: -1.0}, stiffness=1e-6, rest_length=0.0)
+    sim = sn.Simulation(scene, substeps=substeps, rigid_solver=solver, precision=precision)
+    for body, rate in ((0, 2.0 * speed), (1, speed)):
+        sim.state.body_velocities[body] = 0.0, 0.2 * rate, 0.0
+        sim.state.body_angular_velocities[body] = 0.0, 0.0, rate
+    sim.step(2)
+    start = sim.energy().kinetic
+    sim.run(1.0, progress=False)
+    assert sim.energy().kinetic == pytest.approx(start, rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["direct", "sweeps"])
+@pytest.mark.parametrize("kind", ["coupling", "spring", "motor", "mass", "muscle", "limit"])
+def test_a_tendon_ends_with_a_joint_that_breaks(kind: str, solver: str, tmp_path: Path) -> None:
+    """What counts the angle of a joint that is no more acts on neither body, has no energy and does no work."""
+    scene, joints = bars(break_force=30.0)
+    first, second = joints
+    if kind == "coupling":
+        rope = scene.couple_joints(second, first, (0.0, 0.5))
+    else:
+        options = {
+            "spring": {"stiffness": 5.0, "rest_length": 0.5},
+            "motor": {"motor": sn.ForceMotor(1.0)},
+            "mass": {"mass": 0.5},
+            "muscle": {"actuator": sn.Muscle(20.0, lengths=(-2.0, 2.0))},
+            "limit": {"limits": (-0.5, 0.5)},
+        }[kind]
+        rope = scene.add_tendon(joints={first: 1.0, second: 0.3}, **options)
+    sim = sn.Simulation(scene, substeps=10, rigid_solver=solver, precision="float64")
+    if kind == "muscle":
+        rope.command(0.5)
+    sim.step(3)
+    sim.state.body_velocities[0] = 200.0, 1.0, 0.0
+    sim.step(2)
+    assert sim.joint(first).broken
+    velocities, spins = sim.state.body_velocities.copy(), sim.state.body_angular_velocities.copy()
+    energy = sim.energy()
+    if kind == "spring":
+        sim.save(tmp_path / "broken.h5")
+        sim = sn.Simulation.load(tmp_path / "broken.h5")
+    sim.step(60)
+    assert np.allclose(sim.state.body_velocities[0], velocities[0], rtol=1e-9)
+    assert np.allclose(sim.state.body_angular_velocities, spins, rtol=1e-4, atol=1e-9)
+    assert sim.energy().elastic == energy.elastic == 0.0
+    assert sim.energy().external_work == energy.external_work
+    assert sim.energy().total == pytest.approx(energy.total, rel=1e-6)
+    assert kind == "spring" or rope.tension == 0.0

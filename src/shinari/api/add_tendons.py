@@ -105,6 +105,7 @@ def add_tendon(
     Args:
         path: Where it goes: `Via` points, with a `Wrap` or none between two of them, and `Pulley` blocks.
         joints: Hinges and sliders by handle or name, and what their angle [rad] or travel [m] counts in the length.
+            If one of them breaks, the tendon acts no more.
         levers: Forces on bodies and sliders with cranks, `Thrust` and `Crank`, and what they count in the length.
         stiffness: Of its spring [N/m].
         rest_length: Length at which its spring has no force [m]; a pair: it is slack between both; None: that of the

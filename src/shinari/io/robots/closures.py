@@ -16,6 +16,8 @@ ATTACHED = "attached"
 """Kind of what holds a point of a flexible part."""
 TOGETHER = 1e-5
 """Places that are farther apart than this are not one [m]."""
+ALIGNED = 1e-3
+"""Axes that are turned by more than this are not those of one weld [rad]."""
 
 
 def closing_joints(mechanism: Mechanism, point: Callable[[Any], np.ndarray]) -> list[tuple[str, dict[str, Any]]]:
@@ -65,7 +67,25 @@ def _equality(m: Mechanism, index: int, label: str, point: Callable) -> dict[str
         return None
     if any(body in m.flexes.points for body in bodies):
         return _of_points(m, bodies, label)
-    return {"kind": "ball" if kind == CONNECT else "fixed", "a": bodies[0], "b": bodies[1], "anchor": point(places[0])}
+    # a weld without moments is a connection
+    held = kind == WELD and float(model.eq_data[index][10]) > 0.0
+    turned = _turn_of(m, index, ids) if held else 0.0
+    if turned > ALIGNED:
+        m.skipped.append(f"{label}: at the start it is turned by {turned:.3g} rad; joints here hold from the start on")
+        return None
+    return {"kind": "fixed" if held else "ball", "a": bodies[0], "b": bodies[1], "anchor": point(places[0])}
+
+
+def _turn_of(m: Mechanism, index: int, ids: tuple[int, int]) -> float:
+    """By how much a weld is turned at the start from where it holds its ends [rad]."""
+    model, data = m.model, m.data
+    if int(model.eq_objtype[index]) == SITE_OBJECT:
+        first, second = (np.array(data.site_xmat[i]).reshape(3, 3) for i in ids)
+    else:
+        first, second = (rotation_matrix(np.array(data.xquat[i])) for i in ids)
+        wanted = np.array(model.eq_data[index][6:10])
+        first = first @ rotation_matrix(wanted / np.linalg.norm(wanted))
+    return float(np.arccos(np.clip(0.5 * (np.trace(first.T @ second) - 1.0), -1.0, 1.0)))
 
 
 def _of_points(m: Mechanism, bodies: tuple[int, ...], label: str) -> dict[str, Any] | None:

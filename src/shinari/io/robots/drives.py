@@ -7,6 +7,7 @@ import numpy as np
 
 from shinari.attributes import OwnAttributes
 from shinari.io.robots.laws import AT_JOINT, BALL, command_limits, gear_of, law_of_model
+from shinari.io.robots.left_out import is_off
 from shinari.io.robots.tendons import AT_TENDON, tendon_name
 from shinari.io.robots.transmissions import has_levers
 from shinari.scene.actuator import ActuatorLaw
@@ -138,11 +139,17 @@ def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list
     if on is None or gear == 0.0:
         skipped.append(f"{label}: it acts on no hinge, slide, ball joint, tendon or site")
         return None
+    if is_off(model, index):
+        skipped.append(f"{label}: the file disables it")
+        return None
     if model.actuator_delay[index] > 0.0:
         skipped.append(f"{label}: the delay of its commands")
     on_tendon, limits = int(model.actuator_trntype[index]) == AT_TENDON, command_limits(model, index)
     gain_type, bias_type = int(model.actuator_gaintype[index]), int(model.actuator_biastype[index])
+    low, high = (float(bound) for bound in model.actuator_forcerange[index])
     simple = int(model.actuator_dyntype[index]) == NO_DYNAMICS
+    # a motor has one limit in both directions
+    simple = simple and not (model.actuator_forcelimited[index] and low != -high)
     if levers or not simple or gain_type != FIXED_GAIN or bias_type not in (NO_BIAS, AFFINE_BIAS):
         law = law_of_model(model, index, label, skipped)
         if law is None:
@@ -161,8 +168,5 @@ def _actuator(model: Any, index: int, joint_names: dict[int, str], skipped: list
     result.limits = limits[0]
     result.command = result.bounded(0.0)
     if model.actuator_forcelimited[index]:
-        low, high = (float(bound) for bound in model.actuator_forcerange[index])
-        result.max_force = min(abs(low), abs(high)) * abs(gear)
-        if low != -high:
-            skipped.append(f"{label}: the larger of its force limits {low:g} and {high:g}")
+        result.max_force = high * abs(gear)
     return result

@@ -27,8 +27,6 @@ Y_TO_Z = np.array([np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0])
 """Turns the axis of a capsule or cylinder from y, where it is here, to z, where it is there."""
 HFIELD_TURN = Y_TO_Z
 """Turns the height of a height field from y to z, and its rows from z to -y."""
-NO_CONTACT = 1 << 4
-"""Bit of the flags of a model by which nothing touches anything."""
 GREY = (0.5, 0.5, 0.5, 1.0)
 """Colour of geoms for which a file gives none."""
 FLAT = 1e-5
@@ -84,9 +82,7 @@ def geoms_of(model: Any, data: Any, body: int, hulls: dict[int, ConvexHull], ski
             continue
         rotation = quaternion_product(np.array(data.xquat[body]), np.array(model.geom_quat[index]))
         shape, turn = _shape(model, index, kind, hulls)
-        masks = (0, 0)
-        if not int(model.opt.disableflags) & NO_CONTACT:
-            masks = int(model.geom_contype[index]), int(model.geom_conaffinity[index])
+        masks = int(model.geom_contype[index]), int(model.geom_conaffinity[index])
         result.append(
             Geom(
                 index=index,

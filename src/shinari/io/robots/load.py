@@ -18,6 +18,7 @@ from shinari.io.robots.flex_objects import FlexAdder, attach
 from shinari.io.robots.geometry import Geom, color_of, meet, relative, surface_of
 from shinari.io.robots.inertia import repaired
 from shinari.io.robots.laws import AT_JOINT, extras_of
+from shinari.io.robots.left_out import not_read
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
@@ -369,8 +370,11 @@ class _Adder:
         if model.jnt_limited[joint]:
             result["limits"] = tuple(model.jnt_range[joint].tolist())
         if model.jnt_actfrclimited[joint]:
-            most = float(np.abs(model.jnt_actfrcrange[joint]).min())
+            low, high = (float(bound) for bound in model.jnt_actfrcrange[joint])
+            most = min(abs(low), abs(high))
             result["max_force"] = most if most > 0.0 else None
+            if low != -high:
+                self._skipped.append(f"joint {label!r}: the larger of the limits {low:g} and {high:g} of its force")
         result["max_speed"] = m.source.fastest.get(label)
         return result
 
@@ -481,6 +485,5 @@ class _Adder:
         for index in range(int(model.npair)):
             name = model.pair(index).name
             self._skipped.append(f"pair {name!r}" if name else f"pair {index}")
-        gravity = np.array(model.opt.gravity)
-        if gravity[0] or gravity[1] or not gravity[2] < 0.0:
-            self._skipped.append(f"gravity {gravity.tolist()}: that of the scene acts")
+        gravity = self._matrix.T @ np.asarray(self._scene.gravity)
+        self._skipped += not_read(model, self._mechanism.body_name, gravity)

@@ -12,6 +12,7 @@ from shinari.io.robots.compile import compiled
 from shinari.io.robots.couplings import Coupling, couplings_of, settled
 from shinari.io.robots.flexes import flexes_of, point_bodies
 from shinari.io.robots.geometry import COARSE, Geom, geoms_of, is_coarse
+from shinari.io.robots.left_out import switch_off
 from shinari.io.robots.source import Source
 from shinari.shapes.hull import ConvexHull
 
@@ -60,6 +61,7 @@ class Mechanism:
     def __init__(self, source: Source, angles: Mapping[str, float], fixed_base: bool | None, weighed: bool) -> None:
         mujoco = require("mujoco", "robot")
         spec, model = compiled(source)
+        switch_off(model)
         self.model = model
         self.data = mujoco.MjData(model)
         self.name = spec.modelname if spec.modelname not in ("", UNNAMED) else source.path.stem

@@ -372,7 +372,7 @@ class BodyEquations:
 
     def record_return_moments(self, p: Program) -> None:
         """Leave to the angular momenta of the next substep what the solution of the joints took."""
-        components, pulled, h = self._graph.components, self._rigid.tendon_table.parts, self._settings.substep
+        components, pulled, h = self._graph.components, self._rigid.tendon_table.pulled, self._settings.substep
         self.joints.record_return_moments(p, self.elements, self._frames, self.solver_frames, components, pulled, h)
 
     def record_finish(self, p: Program) -> None:

@@ -60,7 +60,7 @@ def held_joints(codes: np.ndarray, frames: int, pulled: np.ndarray) -> tuple[Hel
     """List the joints that return their moments, and those of each of so many frames.
 
     Gears and distances hold no points together. Tendons act at their ends after the solution, too: on the frames that
-    they pull, the errors of both balance better than that of either alone.
+    they pull at points, the errors of both balance better than that of either alone.
     """
     alone = ~np.isin(codes[:, FIRST : SECOND + 1], pulled).any(axis=1)
     joints = np.flatnonzero((codes[:, KIND] != GEAR) & (codes[:, KIND] != DISTANCE) & alone)

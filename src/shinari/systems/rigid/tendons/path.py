@@ -278,7 +278,11 @@ def measure_tendon(
     joint_values: JointValues,
     frames: Frames,
 ):
-    """Measure a tendon, and the rate of its length."""
+    """Measure a tendon, and the rate of its length; one with a joint that has broken acts no more."""
+    released, begin = False, tendons.codes[t, FIRST_PIECE]
+    for s in range(begin, begin + tendons.codes[t, PIECES]):
+        released = released or (pieces.codes[s, SHAPE] == OF_JOINT and joint_values.broken[pieces.codes[s, JOINT]])
+    values.released[t] = released
     measure(t, tendons, values, pieces, parts, joints, joint_values, frames, False)
     values.start[t] = values.length[t]
     values.rate[t] = rate_of_length(t, tendons, parts, frames) + values.lag[t]

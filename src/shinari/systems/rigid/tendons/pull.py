@@ -62,6 +62,8 @@ def row_after(t, values, row, displacement):
 @steady
 def pull(t, tendons, values, solved, h, first):
     """Force and stiffness along a tendon; `solved` is the displacement of the last solution."""
+    if values.released[t]:
+        return 0.0, 0.0
     numbers, flags, w = tendons.numbers, tendons.codes[t, FLAGS], values.inverse_mass[t]
     length, displacement = values.length[t], values.length[t] - values.start[t]
     k = JOINT_STIFFNESS / (h * h * w) if w > 0.0 else 0.0
@@ -230,6 +232,9 @@ def settle_tendon(
     values.force[t] = row_force(lead, jacobian_rows, elements, components, len(joints))
     measure(t, tendons, values, pieces, parts, joints, joint_values, frames, True)
     displacement = values.length[t] - values.start[t]
+    if values.released[t]:
+        values.lag[t] = 0.0
+        return
     if tendons.numbers[t, ROTOR] > 0.0:
         values.lag[t] = displacement / h - rate_of_length(t, tendons, parts, frames)
     if tendons.numbers[t, DRY_FRICTION] > 0.0:

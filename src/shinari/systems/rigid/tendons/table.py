@@ -79,6 +79,7 @@ class TendonTable(NamedTuple):
         rows: Number of their Jacobian rows.
         laws: Laws of their actuators, (T, WIDTH), see `actuation`.
         controllers: Their controllers and DC motors, (T, WIDTH), see `control`.
+        pulled: Frames on which they act at points, (F,): those of all but tendons over hinges alone.
     """
 
     codes: np.ndarray
@@ -90,6 +91,7 @@ class TendonTable(NamedTuple):
     rows: int
     laws: np.ndarray
     controllers: np.ndarray
+    pulled: np.ndarray
 
 
 def pairs_of(parts: int) -> int:
@@ -105,6 +107,7 @@ def tendons_of(
     pieces: list[tuple[np.ndarray, np.ndarray]] = []
     parts: list[int] = []
     links: list[tuple[int, int]] = []
+    pulled: set[int] = set()
     lead = first_row
     for code, number, tendon in zip(codes, numbers, tendons, strict=True):
         found = [_of_joint(joints, bodies, term) for term in tendon.terms]
@@ -121,6 +124,8 @@ def tendons_of(
         code[FIRST_PART], code[PARTS] = len(parts), len(moved)
         # an immovable frame in the middle would separate the islands of the others
         links += [(moved[0], f) for f in frames if moved and f != moved[0]]
+        if tendon.segments or tendon.levers or any(joints[term.joint].kind != "hinge" for term in tendon.terms):
+            pulled |= set(moved)
         pieces, parts, lead = pieces + found, parts + moved, lead + pairs_of(len(moved))
         _set_law(code, number, tendon)
     return TendonTable(
@@ -133,6 +138,7 @@ def tendons_of(
         lead - first_row,
         np.array([law_row(tendon.actuator) for tendon in tendons]).reshape(-1, LAW_WIDTH),
         np.array([controller_row(tendon.actuator) for tendon in tendons]).reshape(-1, CONTROLLER_WIDTH),
+        np.array(sorted(pulled), np.int64),
     )
 
 

@@ -267,7 +267,8 @@ class Tendons:
         if not len(self):
             return 0.0, 0.0
         length, rate = self.measure(frames)
-        n, flags = self.table.numbers, self.table.codes[:, FLAGS]
+        whole = ~self._now.released
+        n, flags, length, rate = self.table.numbers[whole], self.table.codes[whole, FLAGS], length[whole], rate[whole]
         away = length - np.clip(length, n[:, LEAST_SLACK], n[:, MOST_SLACK])
         elastic = 0.5 * float(n[:, STIFFNESS_OF_SPRING] @ away**2)
         beyond = length - np.clip(length, n[:, LEAST_TRAVEL], n[:, MOST_TRAVEL])

@@ -80,3 +80,4 @@ class TendonValues(Record):
     inverse_mass = Field(np.float64, unit="1/kg", doc="inverse effective mass along the length")
     rate = Field(np.float64, unit="m/s", doc="rate of change of the length at the start of the substep")
     work = Field(np.float64, unit="J", doc="work of the motor since the step began")
+    released = Field(np.bool_, doc="whether a joint that counts in its length was broken as the substep began")
