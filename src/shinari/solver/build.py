@@ -31,6 +31,7 @@ from shinari.systems.failure.plastic import FlowModel
 from shinari.systems.failure.tangles import TangleModel
 from shinari.systems.failure.tearing import TearingModel
 from shinari.systems.fluid.build import build_fluid
+from shinari.systems.free_groups.build import build_free_groups
 from shinari.systems.grabs.model import GrabModel
 from shinari.systems.grains.model import GrainModel
 from shinari.systems.grains.spin import build_spins
@@ -113,7 +114,7 @@ def build_model(scene: Contents, settings: Settings) -> Model:
         tearable_meshes=build_tearable_meshes(scene, slots, blocks, tearable_rows),
         plastic_rows=tuple(plastic_rows),
     )
-    model = replace(model, systems=_systems(scene, model, settings))
+    model = replace(model, systems=_systems(scene, rows, model, settings))
     warn_of_starts_inside(scene, masses == 0.0)
     return model
 
@@ -123,7 +124,7 @@ def surface_numbers(scene: Contents, real: type) -> np.ndarray:
     return np.array([obj.surface.numbers for obj in scene.particle_objects], real).reshape(-1, 4)
 
 
-def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemModel, ...]:
+def _systems(scene: Contents, rows: list[Rows], model: Model, settings: Settings) -> tuple[SystemModel, ...]:
     """Models of all systems that the scene may need. A system finds those that stand before it when it is bound.
 
     Systems of equal `order` take part in this order, too: rods, shape matching, volumes, attachments, loaded ropes and
@@ -135,6 +136,7 @@ def _systems(scene: Contents, model: Model, settings: Settings) -> tuple[SystemM
         build_rods(scene, slots, settings),
         build_lumps(scene, slots, real),
         build_volumes(scene, slots),
+        build_free_groups(scene, rows, slots),
         *_attachments(scene, slots),
         build_fluid(scene, slots, real),
         build_bodies(scene),

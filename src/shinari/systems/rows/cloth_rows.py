@@ -104,7 +104,7 @@ def _bending_rows(material: ClothMaterial, sheet: Sheet, start: int) -> list[Row
     compliance = sheet.bending_factor(material.bend_model)[plain] / stiffness
     row = _bends(kind, sheet.hinges[plain] + start, compliance, material)
     if sheet.rest.given or sheet.rest.seams:
-        row = replace(row, parameters=_at_rest(kind, sheet.rest.hinge_points[plain]))
+        row = replace(row, parameters=at_rest(kind, sheet.rest.hinge_points[plain]))
     return nonempty(row) + _fold_rows(material, sheet, start)
 
 
@@ -127,7 +127,7 @@ def _bends(kind: str, hinges: np.ndarray, compliance: np.ndarray, material: Clot
     return Rows(kind, hinges, compliance, ratio, damping=damping)
 
 
-def _at_rest(kind: str, points: np.ndarray) -> dict[str, np.ndarray]:
+def at_rest(kind: str, points: np.ndarray) -> dict[str, np.ndarray]:
     """Parameters of rows of a type that are at rest at points (M, K, 3), by name."""
     registered = constraint_type(kind)
     assert registered.rest is not None

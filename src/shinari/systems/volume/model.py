@@ -10,7 +10,7 @@ from shinari.model.state import State
 from shinari.model.system_model import BoundSystems, SystemModel
 
 if TYPE_CHECKING:
-    from shinari.model.system import System
+    from shinari.systems.volume.system import Volumes
 
 
 MULTIPLIERS = "volumes/multipliers"
@@ -47,13 +47,11 @@ class VolumesModel(SystemModel):
         """The multipliers of the last substep, (K,) float64."""
         return {MULTIPLIERS: np.zeros(len(self.volumes))}
 
-    def bind(self, bound: BoundSystems) -> "list[System]":
+    def bind(self, bound: BoundSystems) -> "list[Volumes]":
         """The meshes of one simulation."""
-        from shinari.systems.volume.spin import SpinStart
         from shinari.systems.volume.system import Volumes
 
-        volumes = Volumes(self, bound.model, bound.state, bound.settings, bound.particles)
-        return [SpinStart(volumes.spins), volumes]
+        return [Volumes(self, bound.model, bound.state, bound.settings, bound.particles)]
 
     def measured(self, model: Model, state: State) -> np.ndarray:
         """Volumes now [m^3], (K,)."""

@@ -24,10 +24,8 @@ from shinari.model.particles import Particles
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.model.system import System
-from shinari.model.system_model import BoundSystems
 from shinari.systems.volume.model import MULTIPLIERS, VolumesModel
 from shinari.systems.volume.records import Chunks, Faces, Meshes, VertexFaces, Vertices
-from shinari.systems.volume.spin import MeshSpins
 
 # Faces or vertices of one partial sum.
 CHUNK = 256
@@ -124,34 +122,24 @@ class Volumes(System):
         self._meshes.scaled_compliance[...] = meshes.compliance * (
             0.0 if settings.method == "pbd" else settings.substep**-2
         )
-        self.spins = MeshSpins(self._meshes, self._vertex_chunks, self._vertices, particles, settings.substep)
         self.follow_release()
-
-    def connect(self, bound: BoundSystems) -> None:
-        """Find which meshes nothing holds."""
-        self.spins.follow(self._meshes_model, bound)
 
     def follow_release(self) -> None:
         """Release meshes that have torn open."""
         self._meshes.closed[...] = ~self._meshes_model.torn(self._model, self._state)
 
     def record_project(self, p: Program, first: bool) -> None:
-        """Solve the row of each mesh once, and take back what this and the rows before have changed of its spin."""
-        self._record_solve(p, first)
-        self.spins.record_turn(p)
-
-    def record_between(self, p: Program) -> None:
-        """What a contact takes from a closed mesh has to come out elsewhere."""
-        self.spins.record_note(p)
-        self.record_project(p, False)
-
-    def _record_solve(self, p: Program, first: bool) -> None:
+        """Solve the row of each mesh once."""
         faces, vertices, points = self._face_chunks, self._vertex_chunks, self._particles
         p.launch(measure_faces, faces, self._faces, points, count=len(faces), grain=4)
         records = vertices, self._vertices, self._vertex_faces, self._faces, points
         p.launch(gather_gradients, *records, count=len(vertices), grain=4)
         p.launch(solve_mesh, self._meshes, faces, vertices, int(first), count=len(self._meshes))
         p.launch(move_vertices, vertices, self._meshes, self._vertices, points, count=len(vertices), grain=4)
+
+    def record_between(self, p: Program) -> None:
+        """What a contact takes from a closed mesh has to come out elsewhere."""
+        self.record_project(p, False)
 
 
 def _chunks(bounds: np.ndarray, meshes: int) -> tuple[Chunks, np.ndarray]:
