@@ -1,4 +1,4 @@
-"""Model of groups of particles that hang together, have stress without a load, and are held at one place at most."""
+"""Model of groups of particles that rows join, have stress without a load, and are held at one place at most."""
 
 from dataclasses import dataclass
 
