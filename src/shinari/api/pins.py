@@ -52,7 +52,7 @@ class Pins:
     def unpin(self, handle: Handle | str, indices: Any) -> None:
         """Let particles go that are pinned, here or in the scene; the others stay free.
 
-        A released particle keeps the velocity of its motion.
+        A released particle keeps the velocity of its motion. Springs of a `"pin"` map, of values between 0 and 1, stay.
 
         Args:
             handle: The object.
