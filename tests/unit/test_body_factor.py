@@ -63,14 +63,14 @@ def solve(graph, threads):
     large, counts = LargeSupernodes.zeros(int(graph.counts.large[0])), graph.counts
     factor = PanelFactor(large, graph.components, graph.nodes, graph.blocks, graph.targets)
     p = Program()
-    p.serial(list_large, large, graph.nodes, counts)
+    p.serial(list_large, large, graph.nodes, graph.components, counts)
     p.require(factor.rows, (counts.panel_rows, 0))
     factor.record(p, (counts.large, 0))
     p.launch(factor_and_solve, graph.components, graph.nodes, graph.blocks, graph.targets, 0.0, 2, count=1, grain=1)
     p.run(threads)
 
 
-@pytest.mark.parametrize(("rows", "large"), [(3, False), (9, False), (14, True), (24, True)])
+@pytest.mark.parametrize(("rows", "large"), [(3, False), (14, False), (32, True), (36, True)])
 def test_solves_as_a_dense_matrix(rows, large):
     graph = Graph.of(pyramid(rows))
     nodes, blocks, n, rng = graph.nodes, graph.blocks, int(graph.counts.nodes[0]), np.random.default_rng(rows)

@@ -306,11 +306,11 @@ class Graph:
         limits = self._limits.heavy, self._limits.simple, self._limits.small
         p.launch(order_component, *records, *limits, count=each, grain=1)
         p.launch(order_by_subtrees, components, nodes, neighbours, count=each, grain=8)
-        p.serial(find_columns, nodes, counts)
+        p.serial(find_columns, nodes, components, counts)
         p.require(blocks, (counts.blocks, 0), spare=ROOM)
         p.require(self.targets, (counts.targets, 0), spare=ROOM)
         p.require(self.panels.rows, (counts.panel_rows, 0), spare=ROOM)
         p.require(self._large, (counts.large, 0), spare=ROOM)
-        p.serial(list_large, self._large, nodes, counts)
+        p.serial(list_large, self._large, nodes, components, counts)
         p.launch(fill_columns, components, nodes, neighbours, blocks, solver_frames, count=each, grain=8)
         p.launch(find_targets, nodes, blocks, self.targets, count=every, grain=64)

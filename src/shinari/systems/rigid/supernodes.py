@@ -8,14 +8,15 @@ import numpy as np
 
 from shinari.compute import Field, Record, kernel
 from shinari.maths.function import steady
-from shinari.systems.rigid.components import Blocks, Nodes, Targets
+from shinari.systems.rigid.components import Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.progress import Counts
 
 # Entries of a tile of a panel, and its columns.
 TILE = 4
 LANES = 6 * TILE
-# Products of blocks from which a supernode is large: it keeps several threads busy for longer than they take to meet.
-LARGE_COST = 500.0
+# Products of blocks from which a supernode is large, in a component of so many: it keeps several threads busy for
+# longer than they take to meet. Those that work on smaller components, one each, need not meet.
+LARGE_COST, COSTLY = 500.0, 50_000.0
 
 
 class LargeSupernodes(Record):
@@ -38,13 +39,16 @@ def ends_supernode(j, nodes):
 
 
 @steady
-def is_large(width, below):
-    """Whether a supernode of so many nodes, and rows below them, is large."""
-    return 0.5 * width * (width + below) * (width + below) > LARGE_COST
+def is_large(first, last, nodes, components):
+    """Whether a supernode is large."""
+    width = last + 1 - first
+    entries = width + nodes.size[last]
+    costly = components.cost[nodes.component[first]] > COSTLY
+    return costly and 0.5 * width * entries * entries > LARGE_COST
 
 
 @kernel
-def find_columns(_, nodes: Nodes, counts: Counts):
+def find_columns(_, nodes: Nodes, components: Components, counts: Counts):
     """Find the first block of each node, and the first target of each supernode; count the large ones."""
     blocks = targets = large = begin = panel_rows = 0
     count = counts.nodes[0]
@@ -54,20 +58,21 @@ def find_columns(_, nodes: Nodes, counts: Counts):
         blocks += size
         if ends_supernode(j, nodes):
             targets += size * (size - 1) // 2
-            width, begin = j + 1 - begin, j + 1
-            if is_large(width, size):
+            if is_large(begin, j, nodes, components):
+                width = j + 1 - begin
                 large, panel_rows = large + 1, max(panel_rows, 6 * width * tiles_of(width + size))
+            begin = j + 1
     nodes.column[count], nodes.target[count] = blocks, targets
     counts.blocks[0], counts.targets[0], counts.large[0], counts.panel_rows[0] = blocks, targets, large, panel_rows
 
 
 @kernel
-def list_large(_, large: LargeSupernodes, nodes: Nodes, counts: Counts):
+def list_large(_, large: LargeSupernodes, nodes: Nodes, components: Components, counts: Counts):
     """List the large supernodes."""
     begin = k = 0
     for j in range(counts.nodes[0]):
         if ends_supernode(j, nodes):
-            if is_large(j + 1 - begin, nodes.size[j]):
+            if is_large(begin, j, nodes, components):
                 large.first[k], large.last[k] = begin, j
                 k += 1
             begin = j + 1
