@@ -11,7 +11,7 @@ from shinari.systems.rigid.components import Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.factor import factor_and_solve
 from shinari.systems.rigid.panels import PanelFactor
 from shinari.systems.rigid.progress import Counts
-from shinari.systems.rigid.supernodes import LargeSupernodes, list_large
+from shinari.systems.rigid.supernodes import COSTLY, LargeSupernodes, find_columns, list_large
 
 
 def pyramid(rows):
@@ -60,9 +60,11 @@ def fill(nodes, blocks, n, rng):
 
 def solve(graph, threads):
     """Factor and solve, in place."""
-    large, counts = LargeSupernodes.zeros(int(graph.counts.large[0])), graph.counts
+    large, counts = LargeSupernodes.zeros(0), graph.counts
     factor = PanelFactor(large, graph.components, graph.nodes, graph.blocks, graph.targets)
     p = Program()
+    p.serial(find_columns, graph.nodes, graph.components, counts)
+    p.require(large, (counts.large, 0))
     p.serial(list_large, large, graph.nodes, graph.components, counts)
     p.require(factor.rows, (counts.panel_rows, 0))
     factor.record(p, (counts.large, 0))
@@ -70,12 +72,12 @@ def solve(graph, threads):
     p.run(threads)
 
 
-@pytest.mark.parametrize(("rows", "large"), [(3, False), (14, False), (32, True), (36, True)])
+@pytest.mark.parametrize(("rows", "large"), [(3, False), (14, False), (14, True), (24, True)])
 def test_solves_as_a_dense_matrix(rows, large):
     graph = Graph.of(pyramid(rows))
     nodes, blocks, n, rng = graph.nodes, graph.blocks, int(graph.counts.nodes[0]), np.random.default_rng(rows)
     assert n == rows * (rows + 1) // 2
-    assert (graph.counts.large[0] > 0) == large
+    graph.components.cost[0] = 2.0 * COSTLY if large else 0.0
     graph.components.factoring[0] = 1
     dense = fill(nodes, blocks, n, rng)
     start = nodes.matrix[:n].copy(), blocks.value.copy()
@@ -88,3 +90,4 @@ def test_solves_as_a_dense_matrix(rows, large):
     exact = np.linalg.solve(dense, loads.ravel())
     np.testing.assert_allclose(found[0].ravel(), exact, rtol=0, atol=1e-13 * np.abs(exact).max())
     np.testing.assert_array_equal(found[0], found[1])
+    assert (graph.counts.large[0] > 0) == large

@@ -15,8 +15,9 @@ from shinari.systems.rigid.progress import Counts
 TILE = 4
 LANES = 6 * TILE
 # Products of blocks from which a supernode is large, in a component of so many: it keeps several threads busy for
-# longer than they take to meet. Those that work on smaller components, one each, need not meet.
-LARGE_COST, COSTLY = 500.0, 50_000.0
+# longer than they take to meet. The blocks of smaller components stand in the caches, and threads that work on one each
+# need not meet.
+LARGE_COST, COSTLY = 500.0, 400_000.0
 
 
 class LargeSupernodes(Record):
