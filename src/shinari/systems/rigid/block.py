@@ -119,17 +119,22 @@ def subtract_product(target, i, blocks, a, b):
 
 
 @steady
-def solve_lower(d, j, g):
-    """g[j] becomes U^-T g[j]."""
-    l0, l1, l2, l3, l4 = unit_rows(d, j)
-    x0, x1, x2, x3, x4, x5 = g[j]
+def lower_solution(rows, i, x):
+    """U^-T x, for the rows of `unit_rows` and the diagonal of a factor U."""
+    l0, l1, l2, l3, l4 = rows
+    x0, x1, x2, x3, x4, x5 = x
     x1 = x1 - l0[0] * x0
     x2 = x2 - l0[1] * x0 - l1[0] * x1
     x3 = x3 - l0[2] * x0 - l1[1] * x1 - l2[0] * x2
     x4 = x4 - l0[3] * x0 - l1[2] * x1 - l2[1] * x2 - l3[0] * x3
     x5 = x5 - l0[4] * x0 - l1[3] * x1 - l2[2] * x2 - l3[1] * x3 - l4 * x4
-    i = diagonal(d, j)
-    g[j] = i[0] * x0, i[1] * x1, i[2] * x2, i[3] * x3, i[4] * x4, i[5] * x5
+    return i[0] * x0, i[1] * x1, i[2] * x2, i[3] * x3, i[4] * x4, i[5] * x5
+
+
+@steady
+def solve_lower(d, j, g):
+    """g[j] becomes U^-T g[j]."""
+    g[j] = lower_solution(unit_rows(d, j), diagonal(d, j), g[j])
 
 
 @steady

@@ -1,4 +1,4 @@
-"""The Cholesky factor of a component, and what is solved with it: small supernodes, column by column."""
+"""The Cholesky factor of a component, small supernodes column by column, and solutions with it."""
 
 import numpy as np
 
@@ -76,13 +76,13 @@ def divide_by_factor(c, components, nodes, blocks, g):
 def factor_and_solve(
     c, components: Components, nodes: Nodes, blocks: Blocks, targets: Targets, keep: np.float64, failures: np.int64
 ):
-    """Factor what is left of the blocks of a component, and solve for the displacements, in place.
+    """Factor the columns of a component that are not eliminated yet, and solve for the displacements, in place.
 
     Args:
         c: The component.
         components: The components.
         nodes: Their nodes.
-        blocks: Blocks beside the diagonal.
+        blocks: Off-diagonal blocks.
         targets: Where products of blocks are subtracted.
         keep: Products of blocks per body above which the factor is used again, also in motion.
         failures: Failures in the step after which it is not used again.

@@ -4,10 +4,10 @@
 
 A panel has six rows for each node of its supernode, and six columns for each of its entries: the nodes, and the rows
 of its last column. Its columns stand in tiles of `TILE` entries. It takes in the blocks of the supernode, is factored,
-`TILE` nodes at a time, and gives the blocks back; and the products of its entries are subtracted from what is
-eliminated later. Nearly all of the time goes into sums over rows, sum_k P_kt P_ku, for an entry t and the entries u of
-a tile: a block is read once for a supernode, not once for each of its nodes (Ng and Peyton 1993, Block Sparse Cholesky
-Algorithms on Advanced Uniprocessor Computers). Tiles, and entries, do not share what they write.
+`TILE` nodes at a time, and gives the blocks back; and the products of its entries are subtracted from later columns.
+Nearly all of the time goes into sums over rows, sum_k P_kt P_ku, for an entry t and the entries u of a tile: a block is
+read once for a supernode, not once for each of its nodes (Ng and Peyton 1993, Block Sparse Cholesky Algorithms on
+Advanced Uniprocessor Computers). Tiles, and entries, do not share what they write.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from shinari.compute import Field, Program, Record, kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.compute.program import Cell
 from shinari.maths.function import steady
-from shinari.systems.rigid.block import diagonal, factor, unit_rows
+from shinari.systems.rigid.block import diagonal, factor, lower_solution, unit_rows
 from shinari.systems.rigid.components import Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.factor import eliminate_columns, entry
 from shinari.systems.rigid.supernodes import LANES, TILE, LargeSupernodes, tiles_of
@@ -66,7 +66,7 @@ def begin_panel(
 
 @kernel
 def take_in(tile, panel: Panel, nodes: Nodes, blocks: Blocks, rows: PanelRows):
-    """Copy a tile from the blocks; what is left of the diagonal or beyond the last entry is 0."""
+    """Copy a tile from the blocks; entries before the diagonal and beyond the last one are 0."""
     first = panel.first[0]
     for t in range(panel.width[0]):
         row = row_of_tile(panel, tile, t)
@@ -132,17 +132,11 @@ def eliminate(panel, t, tile, nodes, rows, sums):
             for c in range(6):
                 nodes.matrix[j, r, c] = sums[r, 6 * (t % TILE) + c]
         factor(nodes.matrix, j)
-    l0, l1, l2, l3, l4 = unit_rows(nodes.matrix, j)
-    i = diagonal(nodes.matrix, j)
+    lower, i, value = unit_rows(nodes.matrix, j), diagonal(nodes.matrix, j), rows.value
     for x in range(LANES):
-        x0, x1, x2, x3, x4, x5 = six(sums, 0, x)
-        x1 = x1 - l0[0] * x0
-        x2 = x2 - l0[1] * x0 - l1[0] * x1
-        x3 = x3 - l0[2] * x0 - l1[1] * x1 - l2[0] * x2
-        x4 = x4 - l0[3] * x0 - l1[2] * x1 - l2[1] * x2 - l3[0] * x3
-        x5 = x5 - l0[4] * x0 - l1[3] * x1 - l2[2] * x2 - l3[1] * x3 - l4 * x4
-        rows.value[row, x], rows.value[row + 1, x], rows.value[row + 2, x] = i[0] * x0, i[1] * x1, i[2] * x2
-        rows.value[row + 3, x], rows.value[row + 4, x], rows.value[row + 5, x] = i[3] * x3, i[4] * x4, i[5] * x5
+        u = lower_solution(lower, i, six(sums, 0, x))
+        value[row, x], value[row + 1, x], value[row + 2, x] = u[0], u[1], u[2]
+        value[row + 3, x], value[row + 4, x], value[row + 5, x] = u[3], u[4], u[5]
 
 
 @steady
@@ -200,7 +194,7 @@ class PanelFactor:
         large: The large supernodes.
         components: The components.
         nodes: Their nodes.
-        blocks: Blocks beside the diagonal.
+        blocks: Off-diagonal blocks.
         targets: Where products of blocks are subtracted.
     """
 
