@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, kernel, real
+from shinari.compute import Field, Program, Record, convert, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
-from shinari.maths.vec3 import dot, norm, sub
+from shinari.maths.vec3 import dot, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.particle_contact.records import CHUNK, Chunks, Control, Members
 
@@ -37,7 +37,7 @@ class ObjectPairs(Record):
 def measure_object(k, starts: Offsets, by_object: ByObject, boxes: ObjectBoxes, members: Members, particles: Particles,
                    origins: Origins):  # fmt: skip
     """Box around an object, and its largest speed."""
-    x0, y0, z0, x1, y1, z1, fastest = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf, 0.0
+    x0, y0, z0, x1, y1, z1, square = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf, 0.0
     for at in range(starts.start[k], starts.start[k + 1]):
         m = by_object.member[at]
         i, radius = members.particle[m], np.float64(members.radius[m])
@@ -45,8 +45,9 @@ def measure_object(k, starts: Offsets, by_object: ByObject, boxes: ObjectBoxes, 
         x, y, z = origin[0] + local[0], origin[1] + local[1], origin[2] + local[2]
         x0, y0, z0 = min(x0, x - radius), min(y0, y - radius), min(z0, z - radius)
         x1, y1, z1 = max(x1, x + radius), max(y1, y + radius), max(z1, z + radius)
-        fastest = max(fastest, np.float64(norm(particles.v[i])))
-    boxes.low[k], boxes.high[k], boxes.speed[k] = (x0, y0, z0), (x1, y1, z1), fastest
+        v = particles.v[i]
+        square = max(square, np.float64(dot(v, v)))
+    boxes.low[k], boxes.high[k], boxes.speed[k] = (x0, y0, z0), (x1, y1, z1), np.sqrt(square)
 
 
 @kernel(fastmath=STEADY)
@@ -83,24 +84,23 @@ def keep_place(m, members: Members, particles: Particles):
 
 
 @kernel(fastmath=STEADY)
-def measure_path(c, members: Members, particles: Particles, chunks: Chunks, one: real):
-    """How far a member of a chunk has gone at most, squared."""
-    longest = 0.0 * one
+def count_far(c, members: Members, particles: Particles, control: Control, chunks: Chunks, one: real):
+    """How many members of a chunk have gone so far that two objects may meet."""
+    room, count = convert(control.room[0] * control.room[0], one), 0
     for m in range(c * CHUNK, min((c + 1) * CHUNK, len(members))):
         off = sub(particles.x[members.particle[m]], members.seen[m])
-        length = dot(off, off)
-        # a NaN counts as longest
-        longest = longest if longest >= length or longest != longest else length
-    chunks.largest[c] = longest
+        # a NaN is not below; without branches the loop becomes vector instructions
+        count += np.int64(not (dot(off, off) < room))
+    chunks.flag[c] = count
 
 
-@kernel(fastmath=STEADY)
-def check_paths(_, control: Control, chunks: Chunks):
-    """Whether a member has gone so far that two objects may meet."""
-    room, far = control.room[0] * control.room[0], False
+@kernel
+def check_far(_, control: Control, chunks: Chunks):
+    """Whether a member has gone so far."""
+    far = 0
     for c in range(len(chunks)):
-        far = far or not chunks.largest[c] < room
-    control.wake[0] = far
+        far += chunks.flag[c]
+    control.wake[0] = far > 0
 
 
 class IdleObjects:
@@ -155,5 +155,6 @@ class IdleObjects:
 
     def record_watch(self, p: Program) -> None:
         """Record whether objects that were far apart may have come near: `control.wake`."""
-        p.launch(measure_path, self._members, self._particles, self._chunks, 1.0, count=len(self._chunks), grain=4)
-        p.serial(check_paths, self._control, self._chunks)
+        records = self._members, self._particles, self._control, self._chunks
+        p.launch(count_far, *records, 1.0, count=len(self._chunks), grain=4)
+        p.serial(check_far, self._control, self._chunks)

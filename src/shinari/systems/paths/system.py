@@ -16,7 +16,7 @@ import numpy as np
 from shinari.collision.report import ContactImpulses, Contacts
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
-from shinari.maths.vec3 import norm, sub
+from shinari.maths.vec3 import dot, root, sub
 from shinari.model.particles import Particles
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
@@ -195,11 +195,12 @@ def keep_frame_begin(f, frames: Frames):
 @kernel(fastmath=STEADY)
 def measure_block(b, particles: Particles, begins: Begins, lengths: Lengths):
     """Longest displacement in a block of particles."""
-    longest = np.float32(0.0) * particles.x[b * CHUNK, 3]
+    square = np.float32(0.0) * particles.x[b * CHUNK, 3]
     for i in range(b * CHUNK, min((b + 1) * CHUNK, len(particles))):
         x = particles.x[i]
-        longest = max(longest, norm(sub((x[0], x[1], x[2]), begins.x[i])))
-    lengths.longest[b] = longest
+        moved = sub((x[0], x[1], x[2]), begins.x[i])
+        square = max(square, dot(moved, moved))
+    lengths.longest[b] = root(square)
 
 
 @kernel
