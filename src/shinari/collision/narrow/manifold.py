@@ -45,6 +45,10 @@ FLAT = 0.95
 """Cosine between the direction across two edges and a normal of each box above which their faces lie on each other.
 
 One point would not hold them: of two cubes that were pressed together one stayed a quarter of its size in the other."""
+LYING = 0.99
+"""Cosine between the direction across two edges and a normal of one box above which an edge lies on a face of it.
+
+It touches the face at both ends of what they share. With the deeper end alone the other one fell, and heaps never rested."""
 TOLERANCE = 1e-5
 """Length by which gaps may differ and count as equal, over the size of the smaller shape."""
 
@@ -73,7 +77,8 @@ def boxes_manifold(shapes, poses, a, b, margin, rows):
     gap, axis_kind, i, j, n = box_axis(size_a, pose_a, size_b, pose_b, offset, margin, slack)
     if gap >= margin:
         return separated(rows, gap)
-    if axis_kind == EDGES and min(slope(pose_a, n), slope(pose_b, n)) < FLAT:
+    slope_a, slope_b = slope(pose_a, n), slope(pose_b, n)
+    if axis_kind == EDGES and min(slope_a, slope_b) < FLAT and max(slope_a, slope_b) < LYING:
         on_a, on_b, feature, between = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n, slack)
         if between:
             at = origin(pose_b)

@@ -24,6 +24,7 @@ from shinari.systems.rigid.model import RigidModel
 from shinari.systems.rigid.newton import (
     LIMITS,
     MOST_STEPS,
+    RETRY,
     accumulate,
     check_step,
     choose_solver,
@@ -160,11 +161,12 @@ class BodyEquations:
         self.tendons.record_begin(p)
         self._direct.record_begin(p)
 
-    def begin(self) -> None:
-        """A step begins."""
+    def begin(self, time: float) -> None:
+        """A step begins at a time [s]."""
         self.contacts.begin()
         self.log.begin()
         self.flags.first_of_step[0] = 1
+        self.flags.retrying[0] = round(time / self._settings.dt) % RETRY == 0
 
     @property
     def motorised_frames(self) -> np.ndarray:

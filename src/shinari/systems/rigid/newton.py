@@ -70,11 +70,13 @@ class DirectLimits(NamedTuple):
 LIMITS = {
     "direct": DirectLimits(np.inf, np.inf, np.inf, np.inf),
     "sweeps": DirectLimits(-1.0, -1.0, -1.0, -1.0),
-    "auto": DirectLimits(6.0, 60.0, 500.0, 1000.0),
+    "auto": DirectLimits(6.0, 60.0, 500.0, 2500.0),
 }
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
 # failed, and where all bodies of a component move. That of a large one at rest is made once, and worth all steps.
 MOST_STEPS, TRIES, STIRRED_TRIES = 30, 15, 8
+# Steps of which one tries to solve a component directly that rests, but was swept.
+RETRY = 8
 # Newton steps after which a costly heap at rest goes on in the next substep: its points find their states there as
 # well. With two they do not, and with one a pyramid falls.
 GRADUAL_STEPS = 4
@@ -142,7 +144,8 @@ def choose_solver(
     what Newton steps leave of it is less than what sweeps leave. At rest one factor serves for a whole step; in motion
     every Newton step would need another. A light component that was not swept is tried: if few Newton steps do not
     settle it, it is swept until it rests. One with very different masses, whose forces sweeps do not find, is tried in
-    each substep; a simple one that is a figure, and one that has come to rest, once a step until it succeeds.
+    each substep; a simple one that is a figure once a step, and one that has come to rest once in `RETRY` steps, until
+    it succeeds.
 
     Args:
         c: The component.
@@ -166,7 +169,7 @@ def choose_solver(
     heap = unjointed and cost <= small and (motion.calm or motion.mixed)
     direct, calm, trial = components.ordered[c] != 0, False, False
     if direct and cost > simple * (last - first):
-        calm = motion.calm and (again or heap)
+        calm = motion.calm and (heap or not swept or (again and flags.retrying[0] != 0))
         light_enough = cost <= light * (last - first) or cost <= small
         trial = light_enough and not (heap or motion.calm) and may_be_direct(motion)
         direct = heap or calm or trial

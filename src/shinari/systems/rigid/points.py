@@ -64,6 +64,9 @@ from shinari.systems.rigid.round_sides import RoundSides, motion_of, moved_surfa
 HALF_BITS = 32
 HALF_KEY = 1 << HALF_BITS
 NONE = (0.0, 0.0, 0.0)
+# Cosine of the angle between normal and gravity below which surfaces stand side by side, and the overlap up to which
+# they do not push in a resting heap, in displacements by gravity in a substep.
+UPRIGHT, SLACK = 0.1, 0.01
 
 
 @steady
@@ -196,6 +199,28 @@ def most_leaving(p, points, work, terms):
 
 
 @steady
+def is_upright(p, points, terms):
+    """Whether gravity hardly presses the surfaces of a point together: they stand side by side."""
+    g = terms.gravity[0]
+    return abs(dot(points.normal[p], g)) < UPRIGHT * norm(g)
+
+
+@steady
+def opening_at_rest(p, points, work, terms):
+    """By how much the gap of a point in a resting heap counts as larger than it is.
+
+    The overlap of a loaded point leaves by at most a small displacement, so that the heap rests on. Sides that touch
+    without a force do not push before they overlap: else each of them is a state to find, for nothing that it carries.
+    """
+    if work.bounce_offset[p] != 0.0:
+        return 0.0
+    opening, start, target = 0.0, points.gap[p], work.target_gap[p]
+    if start < 0.0:
+        opening = max(target - start - most_leaving(p, points, work, terms), 0.0)
+    return max(opening, target + SLACK * terms.fall[0]) if is_upright(p, points, terms) else opening
+
+
+@steady
 def share_of_gap(a, b, inverse_mass):
     """Part of the gap from the surface of a to where forces act, 1 at that of b.
 
@@ -324,13 +349,14 @@ def begin_points(
             work.force[p] = points.force[p]
             clear_point(first_point + p, elements)
         elif not swept:
-            start, leaves = points.gap[p], work.target_gap[p] - points.gap[p]
-            most = most_leaving(p, points, work, terms)
-            if calm and start < 0.0 and work.bounce_offset[p] == 0.0 and leaves > most:
-                work.gap[p] += leaves - most
-                work.target_gap[p] -= leaves - most
+            if calm:
+                opening = opening_at_rest(p, points, work, terms)
+                work.gap[p] += opening
+                work.target_gap[p] -= opening
             if component >= 0 and components.softness[component] == UNLOADED:
-                expect_load(p, first_point + p, law, start <= most, points, work, elements)
+                touches = points.gap[p] <= most_leaving(p, points, work, terms)
+                loaded = touches and not (is_upright(p, points, terms) and work.gap[p] > 0.0)
+                expect_load(p, first_point + p, law, loaded, points, work, elements)
                 continue
             force = classify_point_contact(p, first_point + p, law, 1.0, points, work, elements)
             if component < 0:
@@ -338,14 +364,14 @@ def begin_points(
 
 
 @steady
-def expect_load(p, e, law, touches, points, work, elements):
-    """Classify a point of a heap that begins to rest: it does not slide, and what touches is loaded.
+def expect_load(p, e, law, loaded, points, work, elements):
+    """Classify a point of a heap that begins to rest: it does not slide, and what lies on something is loaded.
 
     The prediction, in which all bodies fall as one, loads only the lowest: a Newton step would find one layer more.
     """
     work.limit[p] = np.inf
     force = classify_point_contact(p, e, law, UNLOADED, points, work, elements)
-    if touches and work.status[p] == APART:
+    if loaded and work.status[p] == APART:
         k = UNLOADED * work.stiffness[p]
         work.status[p] = STICKING
         write_point(

@@ -45,6 +45,7 @@ class Flags(Record):
     finite = Field(np.int64, doc="all poses and velocities are finite")
     again = Field(np.int64, doc="the positions have to be solved")
     first_of_step = Field(np.int64, doc="the graph is not yet checked in this step")
+    retrying = Field(np.int64, doc="components that rest, but were swept, are tried in this step")
     free_changed = Field(np.int64, doc="the set of free frames has changed")
     table_rebuilt = Field(np.int64, doc="the table of points was rebuilt in this substep")
     elements_changed = Field(np.int64, doc="the elements differ from those that were assigned")

@@ -25,7 +25,7 @@ from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames, SolverFrames
 from shinari.systems.rigid.integration import rotation_vector_between
 from shinari.systems.rigid.point_steps import exceeds_limit
-from shinari.systems.rigid.points import NONE, Terms, most_leaving
+from shinari.systems.rigid.points import NONE, Terms, opening_at_rest
 from shinari.systems.rigid.progress import Flags
 from shinari.systems.rigid.refine import add_sum_to, inertia_times, square_over_mass
 
@@ -98,9 +98,8 @@ def push_at_start(
     moves, squares, force, on_a, on_b = False, 0.0, NONE, NONE, NONE
     for p in range(first, first + pairs.rows[k]):
         n, stiffness, gap = points.normal[p], work.stiffness[p], points.gap[p] - work.target_gap[p]
-        if calm and points.gap[p] < 0.0:
-            # as in `begin_points`
-            gap = max(gap, -most_leaving(p, points, work, terms))
+        if calm:
+            gap += opening_at_rest(p, points, work, terms)
         coefficient, limit = work.friction_coefficient[p], work.limit[p]
         along = regularised_stiffness(stiffness, law[COMPLIANCE])
         status, normal, hold, _ = regularised_force(

@@ -115,7 +115,7 @@ class RigidBodySystem(System):
         self._external.total[0] = 0.0
         # what sleeps keeps its contacts and their report
         if self.equations.flags.awake[0]:
-            self.equations.begin()
+            self.equations.begin(time)
 
     def record_begin(self, p: Program) -> None:
         """A step begins."""
