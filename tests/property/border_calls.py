@@ -30,7 +30,7 @@ from border_scenes import (
 )
 
 import shinari as sn
-from shinari.api.worlds import WorldStates
+from shinari.api.world_states import WorldStates
 from shinari.geometry.files.meshes import read_mesh, write_mesh
 from shinari.model.state import State
 from shinari.output.recorder import Recorder

@@ -25,7 +25,7 @@ from border_values import VALUES, mutations
 
 import shinari as sn
 from shinari import check
-from shinari.api.worlds import WorldStates
+from shinari.api.world_states import WorldStates
 from shinari.io.run_reader import Cache
 from shinari.model.state import State
 from shinari.output.recorder import Recorder

@@ -45,6 +45,13 @@ def write_base(folder: Path) -> Path:
     return path
 
 
+class MuteError(Exception):
+    """An error whose text cannot be had."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
 def falling(speed: float = 0.0, behave: str = "well", marker: str = "") -> sn.Scene:
     """A particle thrown upwards, which may do what members do at their worst."""
     if behave == "raise":
@@ -58,6 +65,14 @@ def falling(speed: float = 0.0, behave: str = "well", marker: str = "") -> sn.Sc
         os.kill(os.getpid(), signal.SIGKILL)
     if behave == "eat":
         np.ones(2**30, np.uint8)
+    if behave == "interrupt":
+        raise KeyboardInterrupt
+    if behave == "mute":
+        raise MuteError
+    if behave == "ask":
+        input("Which ball? ")
+    if behave == "close":
+        os.closerange(3, 64)
     if behave == "no scene":
         return 3  # type: ignore[return-value]
     scene = sn.Scene(gravity=(0, -G, 0))

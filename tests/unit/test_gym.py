@@ -11,7 +11,6 @@ from gymnasium.vector import AutoresetMode
 import shinari as sn
 from browser_help import until
 from shinari.gym import TASKS, Environment, Task, VectorEnvironment, register
-from shinari.gym.episodes import Episodes
 from shinari.gym.tasks.flexible_pole import FlexiblePole
 from shinari.gym.tasks.reach_rope import ReachRope
 
@@ -23,7 +22,7 @@ def played(task_class: type[Task], policy, count: int = WORLDS, seed: int = 0) -
     """Success and return of an episode in each world."""
     environment = VectorEnvironment(task_class, count, autoreset_mode=AutoresetMode.DISABLED)
     environment.reset(seed=seed)
-    episodes, task = Episodes(environment.task), environment.task
+    episodes, task = environment._episodes, environment.task
     alive, success, total = np.ones(count, bool), np.zeros(count, bool), np.zeros(count)
     while alive.any():
         outcome = episodes.act(policy(task), alive)
@@ -71,6 +70,22 @@ def test_a_world_of_a_vector_environment_is_an_environment_of_its_seed():
     assert many.np_random_seed == (10, 11, 12)
     assert many.action_space.shape == (3, 3)
     assert many.single_observation_space.shape == (15,)
+
+
+def test_seeds_of_numpy_are_those_of_python():
+    environment = VectorEnvironment(ReachRope, 2)
+    expected, _ = environment.reset(seed=7)
+    for seed in (np.int64(7), np.array([7, 8]), [np.uint32(7), 8]):
+        np.testing.assert_array_equal(environment.reset(seed=seed)[0], expected)  # type: ignore
+
+
+def test_a_world_that_the_first_reset_left_out_waits_for_its_own():
+    environment = VectorEnvironment(ReachRope, 2)
+    environment.reset(seed=0, options={"reset_mask": np.array([True, False])})
+    with pytest.raises(sn.SceneError, match=r"no episode has begun in worlds \[1\]"):
+        environment.step(ZERO)
+    environment.reset(options={"reset_mask": np.array([False, True])})
+    environment.step(ZERO)
 
 
 class Short(ReachRope):
@@ -168,6 +183,25 @@ def test_a_world_that_diverges_ends_its_episode_and_starts_anew():
     assert not environment.task.worlds.diverged.any()
 
 
+class _Dropped(Short):
+    """Is done, and lost, with the last action."""
+
+    def succeeded(self):
+        return self.elapsed >= self.horizon
+
+    failed = succeeded
+
+
+def test_a_task_that_is_lost_with_its_last_action_is_not_done():
+    environment = VectorEnvironment(_Dropped, 2)
+    environment.reset(seed=0)
+    for _ in range(3):
+        _, _, terminated, truncated, infos = environment.step(ZERO)
+    assert terminated.all()
+    assert not truncated.any()
+    assert not infos["success"].any()
+
+
 class _Blind(ReachRope):
     def observe(self):
         return np.zeros((3, 4))
@@ -195,6 +229,13 @@ class _Hasty(ReachRope):
         (lambda: VectorEnvironment(ReachRope, 2, autoreset_mode="later"), "autoreset_mode: expected AutoresetMode"),
         (lambda: VectorEnvironment(ReachRope, 2).reset(seed=1.5), "environment: seed: expected"),  # type: ignore
         (lambda: VectorEnvironment(ReachRope, 2).reset(options=5), "environment: options: expected a dict"),  # type: ignore
+        (lambda: VectorEnvironment(ReachRope, 2).step(ZERO), r"step: no episode has begun in worlds \[0, 1\]; reset"),
+        (lambda: Environment(ReachRope).step(ZERO[0]), r"step: no episode has begun in worlds \[0\]; reset them first"),
+        (
+            lambda: VectorEnvironment(ReachRope, 2).reset(options={"resetmask": [True, False]}),
+            "options: unknown option 'resetmask'; known is reset_mask",
+        ),
+        (lambda: Environment(ReachRope).reset(options={"mass": 2}), "unknown option 'mass'; there are none"),
         (lambda: register("mine/Lift-v0", None), "register: task: expected a class"),  # type: ignore
         (lambda: register(5, ReachRope), "register: name: expected a text"),  # type: ignore
         (lambda: Environment(_Blind).reset(), r"_Blind: observe: expected shape \(1, 15\), got \(3, 4\)"),

@@ -108,7 +108,7 @@ def test_welds_hold_what_they_hold_in_the_file(tmp_path: Path, weld: str) -> Non
 @pytest.mark.parametrize(
     ("parts", "told"),
     [
-        ({"body": 'gravcomp="1"'}, "body 'a': gravcomp: their whole weight acts"),
+        ({"body": 'gravcomp="2.5"'}, "body 'a': gravcomp: their whole weight acts"),
         ({"e": 'stiffness="3 2"'}, "joint 'e': the part of their stiffness that changes with the angle"),
         (
             {"e": 'damping="3 2"', "f": 'damping="1 1"'},

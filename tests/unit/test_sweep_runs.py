@@ -126,7 +126,7 @@ def test_a_changed_scene_file_is_another_study(tmp_path):
 def test_failures_are_rows_with_their_message(tmp_path, monkeypatch):
     monkeypatch.setattr(worker, "GRACE", 0.3)
     monkeypatch.setattr(worker, "START", 3.0)
-    how = ("raise", "diverge", "hang", "die", "eat", "no scene")
+    how = ("raise", "diverge", "hang", "die", "eat", "no scene", "interrupt", "mute", "ask", "close")
     rows = behave(tmp_path, *how, time_limit=2.0, memory=0.75, retries=1)
     assert rows["well"]["status"] == "ok"
     expected = {
@@ -135,6 +135,10 @@ def test_failures_are_rows_with_their_message(tmp_path, monkeypatch):
         "hang": ("timed out", "the time limit of 2 s"),
         "die": ("killed", "signal SIGKILL"),
         "eat": ("failed", "Memory"),
+        "interrupt": ("failed", "KeyboardInterrupt"),
+        "mute": ("failed", "MuteError: an error that cannot tell what it is (sweep_cases.py:"),
+        "ask": ("failed", "EOFError"),
+        "close": ("killed", "its process ended: exit code 1"),
         "no scene": ("failed", "has to give a Scene, got 3"),
     }
     for name, (status, message) in expected.items():

@@ -1,5 +1,6 @@
 """Many worlds: each has the bits that it has alone, whatever the others do."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from late_contact_scenes import SCENES
 
 import shinari as sn
+from shinari.scene.joint_handle import JointHandle
 
 STEPS = 6
 
@@ -406,6 +408,26 @@ def test_bad_calls_change_nothing(name):
         assert worlds.world(k).material("cloth").friction == worlds.scene.particle_objects[0].material.friction
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda w: w.drive("hinge", [0.1, 0.2, 5.0]), "target: 5 is outside its limits"),
+        (lambda w: w.drive("hinge", [sn.ForceMotor(1.0), None, "x"]), "motor: expected a number"),
+        (lambda w: w.change(wind=np.ones((3, 3)), damping=[0.1, 0.2, -1.0]), "world 2: damping: must be at least 0"),
+        (lambda w: w.change(gravity=[(0, 0, 0), (0, 1, 0), (0, np.nan, 0)]), "gravity"),
+    ],
+)
+def test_what_is_refused_for_one_world_changes_none(call, message):
+    scene = swinging(limits=(-1.0, 1.0))
+    worlds = sn.Worlds(scene, 3)
+    with pytest.raises(sn.SceneError, match=message):
+        call(worlds)
+    for world in map(worlds.world, range(3)):
+        assert world.bodies.motor("hinge") is None
+        assert (world.described.damping, world.described.wind) == (0.0, None)
+        np.testing.assert_array_equal(world.described.gravity, scene.gravity)
+
+
 def test_a_scene_that_was_changed_is_refused():
     scene, _ = cloth_over()
     worlds = sn.Worlds(scene, 2)
@@ -459,3 +481,58 @@ def test_interrupted_steps_are_whole_or_undone_to_the_bit(monkeypatch, bodies, c
             assert all(worlds.world(k).state == others.world(k).state for k in range(2))
             worlds.step()
             others.step()
+
+
+def swinging(**options) -> sn.Scene:
+    """A box on a driven hinge, and a rope."""
+    scene = sn.Scene()
+    scene.add_rope(np.linspace((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 5), name="rope")
+    box = scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0.0, 1.0, 0.0), name="box")
+    scene.add_joint("hinge", box, None, anchor=(0.0, 1.0, 0.0), axis=(0, 0, 1), name="hinge", max_force=10.0, **options)
+    return scene
+
+
+def test_handles_drive_a_simulation_of_the_scene_of_a_world():
+    scene = swinging()
+    sim = quiet(sn.Simulation, sn.Worlds(scene, 2, vary={"box.mass": [1.0, 2.0]}).world(1).initial_scene)
+    hinge = scene["hinge"]
+    assert isinstance(hinge, JointHandle)
+    hinge.drive(sn.Servo(1.0, 100.0, 10.0))
+    assert hinge.motor == sim.bodies.motor("hinge")
+    sim.step(3)
+    assert hinge.angle == sim.joint("hinge").angle != 0.0
+
+
+@pytest.mark.parametrize("of", ["world", "changed"])
+def test_the_scene_of_a_world_takes_no_objects_and_its_copy_does(of):
+    """Its lists are those of the scene of the worlds, which would have half of a new object."""
+    scene = swinging()
+    if of == "world":
+        shared = sn.Worlds(scene, 2, vary={"box.mass": [1.0, 2.0]}).world(1).initial_scene
+    else:
+        sim = sn.Simulation(scene)
+        sim.change(gravity=(0.0, 0.0, 0.0))
+        shared = sim.described
+    additions = {
+        "rope: scene: is that of a simulation": lambda to: to.add_rope([(0, 2, 0), (1, 2, 0)], name="other"),
+        "collider: scene": lambda to: to.add_collider(sn.Plane()),
+        "pin: scene": lambda to: to.pin([0]),
+        "attach: scene": lambda to: to.attach((to["rope"], 0), (to["box"], (0.0, 0.0, 0.0))),
+        "distance: scene": lambda to: to.add_constraint("distance", [(0, 2)]),
+        "ignore_contact: scene": lambda to: to.ignore_contact("rope", "box"),
+    }
+    names, revision = list(scene.handles), scene.revision
+    for message, add in additions.items():
+        with pytest.raises(sn.SceneError, match=message):
+            add(shared)
+    assert (list(scene.handles), scene.revision, scene.pinned) == (names, revision, set())
+    own = copy.copy(shared)
+    for add in additions.values():
+        add(own)
+    hinge, sim = own["hinge"], quiet(sn.Simulation, own)
+    assert isinstance(hinge, JointHandle)
+    hinge.drive(sn.Servo(1.0, 100.0, 10.0))
+    assert sim.bodies.motor("hinge") is not None
+    assert "other" not in scene.handles
+    if of == "world":
+        assert own.bodies[0].mass == 2.0

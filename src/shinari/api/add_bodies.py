@@ -54,6 +54,7 @@ def add_rigid_body(
     visual: Any = None,
     color: Any = None,
     medium: Medium | None = None,
+    gravity_scale: float = 1.0,
     name: str | None = None,
 ) -> BodyHandle:
     """Add a rigid body.
@@ -87,6 +88,8 @@ def add_rigid_body(
         visual: A surface that is shown in place of the shape, given like a closed surface; it may be open.
         color: Red, green and blue of 0 to 1, in which it is drawn; None: by its place among the bodies.
         medium: `Medium` that drags it, such as air; None: none. Wind and air of the scene act on particles alone.
+        gravity_scale: Part of gravity that acts on it at its centre of mass, -1 to 1: 0 where a force of its own
+            carries its weight, below 0 where that lifts it.
         name: Name in messages and results.
 
     Raises:
@@ -107,8 +110,11 @@ def add_rigid_body(
         if speed.any() or spin.any():
             raise SceneError(f"{label}: velocity: the motion says how the body moves; leave the velocities out")
         at, turn = pose_at(motion, 0.0, turn, f"{label}: motion")
+    part = check.number(label, "gravity_scale", gravity_scale, least=-1.0, most=1.0)
     if kinematic or motion is not None:
         _refuse_mass(label, mass, inertia, centre)
+        if part != 1.0:
+            raise SceneError(f"{label}: gravity_scale: gravity does not act on kinematic bodies; leave it out")
         heft, densities = (0.0, np.zeros(3), np.zeros(3), NO_ROTATION.copy()), None
     else:
         heft, densities = _mass_properties(label, pieces, density, mass, inertia, centre)
@@ -130,6 +136,7 @@ def add_rigid_body(
         visual=None if visual is None else _visual(label, visual),
         color=None if color is None else _color(label, color),
         medium=None if medium is None else check.kind(label, "medium", medium, Medium).checked(label),
+        gravity_scale=part,
         densities=densities,
     )
     handle = BodyHandle(scene, name, len(scene.bodies))

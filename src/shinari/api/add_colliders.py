@@ -74,6 +74,7 @@ def ignore_contact(scene: Contents, first: Touching | str, second: Touching | st
     Raises:
         SceneError: One of them is not in this scene, both are the same or both are colliders.
     """
+    scene._refuse_shared("ignore_contact")
     pair = []
     for field, item in (("first", first), ("second", second)):
         pair.append(scene.find("ignore_contact", field, item, Handle, ColliderHandle, BodyHandle))

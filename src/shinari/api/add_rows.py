@@ -135,6 +135,7 @@ def attach(
 
 
 def _add_body_rows(scene: Contents, rows: BodyRows) -> RowsHandle:
+    scene._refuse_shared("attach")
     start = sum(len(other.particles) for other in scene.body_rows)
     scene.body_rows.append(rows)
     scene.revision += 1
@@ -159,6 +160,7 @@ def add_volume(scene: Contents, handle: Handle | str, *, ratio: float = 1.0, com
     """
     from shinari.systems.volume.build import closed_faces
 
+    scene._refuse_shared("volume")
     handle = scene.find("volume", "handle", handle, Handle)
     label = f"volume of {handle.name!r}"
     obj = next(obj for obj in scene.particle_objects if obj.name == handle.name)
@@ -184,6 +186,7 @@ def add_force_field(scene: Contents, function: ForceField) -> None:
     Raises:
         SceneError: The function is not compiled.
     """
+    scene._refuse_shared("force field")
     python_function = getattr(function, "py_func", None)
     if python_function is None:
         raise SceneError(

@@ -4,7 +4,7 @@ A change is exact: the simulation goes on, bit by bit, as a new one of the scene
 given the state of this one by `Simulation.restore`. Nothing that does not depend on the values is built anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -51,6 +51,20 @@ CHANGEABLE: dict[type, tuple[str, ...]] = {
 _WORLD = ("gravity", "wind", "damping")
 
 
+def checked_world(label: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Checked values of gravity, wind and damping, some of them.
+
+    Raises:
+        SceneError: One has another shape or is outside its bounds.
+    """
+    checks: dict[str, Callable[[Any], Any]] = {
+        "gravity": lambda value: check.vector(label, "gravity", value),
+        "wind": lambda value: checked_wind(label, value),
+        "damping": lambda value: check.number(label, "damping", value, least=0.0),
+    }
+    return {name: checks[name](value) for name, value in values.items()}
+
+
 class Changes:
     """Settings and materials that change while a simulation runs."""
 
@@ -90,14 +104,12 @@ class Changes:
         given = {"substeps": substeps, "iterations": iterations, "method": method, "sweep": sweep}
         settings = replace(self._run.settings, **{name: value for name, value in given.items() if value is not None})
         scene = sharing(self._run.described)
-        if gravity is not None:
-            scene.gravity = check.vector("simulation", "gravity", gravity)
-        if wind is not None:
-            scene.wind = checked_wind("simulation", wind)
-        if damping is not None:
-            scene.damping = check.number("simulation", "damping", damping, least=0.0)
+        world = {"gravity": gravity, "wind": wind, "damping": damping}
+        checked = checked_world("simulation", {name: value for name, value in world.items() if value is not None})
+        for name, value in checked.items():
+            setattr(scene, name, value)
         model, orders = with_settings(self._run.model, scene, self._run.settings, settings, self._run.rows)
-        if gravity is not None or wind is not None or damping is not None:
+        if checked:
             model = with_world(model, scene)
         self._run.go_on(scene, model, settings, orders)
 

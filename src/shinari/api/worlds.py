@@ -7,10 +7,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shinari import check
-from shinari.api.changes import changed_material
+from shinari.api.changes import changed_material, checked_world
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.api.vary import Variation
+from shinari.api.world_states import WorldStates
 from shinari.attributes import OwnAttributes
 from shinari.compute.threads import processors
 from shinari.errors import DivergenceError, MemoryLimitError, SceneError
@@ -21,117 +22,19 @@ from shinari.scene.handle import Handle
 from shinari.scene.joint_handle import JointHandle
 from shinari.scene.tendon import TendonHandle
 from shinari.solver.build import build_model
-from shinari.solver.device_state import Gpu, Host, for_device
+from shinari.solver.device_state import for_device
 from shinari.solver.diagnostics import Energy
 from shinari.solver.rebuild import RowTable
 from shinari.solver.snapshot import Snapshots
 from shinari.solver.stepping import Stepping
 from shinari.solver.world import Progress, World
 from shinari.solver.worlds import Errors, WorldSteps
+from shinari.systems.rigid.joints.driving import wanted_drive
 
 _BODIES = ("positions", "rotations", "velocities", "angular_velocities")
 ON_DIVERGENCE = ("raise", "hold")
 # Worlds that a message tells of.
 TOLD = 3
-
-
-class WorldStates(OwnAttributes):
-    """The states of all worlds. Arrays are views, writable; an array that is assigned is copied in.
-
-    They mean what those of `Simulation.state` mean, with an axis of worlds in front.
-    """
-
-    _label = "worlds"
-
-    def __init__(self, arrays: dict[str, np.ndarray], device: Host | Gpu) -> None:
-        self._arrays, self._device = device.arrays(arrays), device
-
-    def on_device(self, name: str) -> Any:
-        """Positions or velocities of all worlds as they are on the GPU, without a copy, until the next step.
-
-        Values written there act on the next step; finish it before (`torch.cuda.synchronize()`).
-
-        Args:
-            name: `"positions"` or `"velocities"`.
-
-        Returns:
-            An object with `__cuda_array_interface__` and `__dlpack__`, (W, N, 3); see `State.on_device`.
-
-        Raises:
-            SceneError: The worlds run on the host.
-        """
-        check.choice("worlds", "name", name, ("positions", "velocities"))
-        lent = self._device.lend(self._arrays, name)
-        if lent is None:
-            raise SceneError(f"worlds: {name}: on_device needs worlds with device='cuda'")
-        return lent
-
-    @property
-    def positions(self) -> np.ndarray:
-        """Positions of the particles [m], (W, N, 3)."""
-        return self._arrays["positions"]
-
-    @positions.setter
-    def positions(self, value: Any) -> None:
-        self._assign("positions", value)
-
-    @property
-    def velocities(self) -> np.ndarray:
-        """Velocities of the particles [m/s], (W, N, 3)."""
-        return self._arrays["velocities"]
-
-    @velocities.setter
-    def velocities(self, value: Any) -> None:
-        self._assign("velocities", value)
-
-    @property
-    def body_positions(self) -> np.ndarray:
-        """Origins of the rigid bodies [m], (W, B, 3) float64."""
-        return self._arrays["parts/bodies/positions"]
-
-    @body_positions.setter
-    def body_positions(self, value: Any) -> None:
-        self._assign("parts/bodies/positions", value)
-
-    @property
-    def body_rotations(self) -> np.ndarray:
-        """Rotations of the rigid bodies, unit quaternions w x y z, (W, B, 4) float64."""
-        return self._arrays["parts/bodies/rotations"]
-
-    @body_rotations.setter
-    def body_rotations(self, value: Any) -> None:
-        self._assign("parts/bodies/rotations", value)
-
-    @property
-    def body_velocities(self) -> np.ndarray:
-        """Velocities of the centres of mass of the rigid bodies [m/s], (W, B, 3) float64."""
-        return self._arrays["parts/bodies/velocities"]
-
-    @body_velocities.setter
-    def body_velocities(self, value: Any) -> None:
-        self._assign("parts/bodies/velocities", value)
-
-    @property
-    def body_angular_velocities(self) -> np.ndarray:
-        """Angular velocities of the rigid bodies in world axes [rad/s], (W, B, 3) float64."""
-        return self._arrays["parts/bodies/angular_velocities"]
-
-    @body_angular_velocities.setter
-    def body_angular_velocities(self, value: Any) -> None:
-        self._assign("parts/bodies/angular_velocities", value)
-
-    def _assign(self, name: str, value: Any) -> None:
-        field, target = name.removeprefix("parts/").replace("bodies/", "body_"), self._arrays[name]
-        array = check.shaped("worlds", field, value)
-        if array.dtype.kind not in "fiu" or array.shape not in (target.shape, target.shape[1:]):
-            one = f" or {target.shape[1:]} for all worlds" if target.shape[1:] else ""
-            raise SceneError(
-                f"worlds: {field}: expected numbers of shape {target.shape}{one}, got {check.short(array)}"
-            )
-        if not np.isfinite(array).all():
-            raise SceneError(f"worlds: {field}: a value is no finite number")
-        with np.errstate(over="ignore"):  # infinity is caught as divergence
-            target[...] = array
 
 
 class Worlds(OwnAttributes):
@@ -372,9 +275,9 @@ class Worlds(OwnAttributes):
             mask: Worlds, (W,) bool or their numbers; None: all.
 
         Raises:
-            SceneError: As `Simulation.drive`; or there are not as many motors as worlds.
+            SceneError: As `Simulation.drive`; or there are not as many motors as worlds. No world is driven then.
         """
-        chosen = self._chosen(mask)
+        known, chosen = self._scene.find("worlds", "joint", joint, JointHandle), self._chosen(mask)
         each: list[Any] = [motors] * len(chosen)
         if isinstance(motors, np.ndarray):
             each = check.array("worlds", "motors", motors, (len(chosen),)).tolist()
@@ -383,7 +286,10 @@ class Worlds(OwnAttributes):
         if len(each) != len(chosen):
             raise SceneError(f"worlds: motors: expected {len(chosen)}, one for each world, got {len(each)}")
         for k, motor in zip(chosen.tolist(), each, strict=True):
-            self.world(k).drive(joint, motor)
+            # either all or none
+            wanted_drive(self._scene.joints[known.index], motor, self.world(k).bodies.motor(known))
+        for k, motor in zip(chosen.tolist(), each, strict=True):
+            self.world(k).drive(known, motor)
 
     def command(self, tendon: TendonHandle | str, commands: Any, *, mask: Any = None) -> None:
         """Give the actuator of a tendon a command from now on, in each world its own; see `TendonHandle.command`.
@@ -428,15 +334,19 @@ class Worlds(OwnAttributes):
             **values: `gravity` and `wind`, (3,) or one for each world, (W, 3); `damping`, a number or (W,).
 
         Raises:
-            SceneError: A value is unknown, has another shape or is outside its bounds.
+            SceneError: A value is unknown, has another shape or is outside its bounds. Nothing has changed then.
         """
         chosen = self._chosen(mask)
         each = {
             check.choice("worlds", "name", name, tuple(_CHANGES)): self._each(name, value, chosen, _CHANGES[name])
             for name, value in values.items()
         }
-        for row, k in enumerate(chosen.tolist()):
-            self.world(k).change(**{name: value[row] for name, value in each.items()})
+        rows = [{name: value[row] for name, value in each.items()} for row in range(len(chosen))]
+        for k, row in zip(chosen.tolist(), rows, strict=True):
+            # either all or none
+            checked_world(f"worlds: world {k}", row)
+        for k, row in zip(chosen.tolist(), rows, strict=True):
+            self.world(k).change(**row)
 
     def change_material(self, target: Handle | str, *, mask: Any = None, **values: Any) -> None:
         """Change fields of the material of an object in worlds while they run; see `Simulation.change_material`.

@@ -80,7 +80,12 @@ class Environment(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start an episode."""
+        """Start an episode; it has no options.
+
+        Raises:
+            SceneError: There is an option.
+        """
+        _options(options)
         super().reset(seed=seed)
         self._episodes.start(np.zeros(1, np.int64), [self.np_random])
         self._rendering.show()
@@ -166,11 +171,14 @@ class VectorEnvironment(_vector.VectorEnv):
         Args:
             seed: Seed of the first world, the others have the numbers that follow; or one for each.
             options: `{"reset_mask": mask}`.
+
+        Raises:
+            SceneError: There is another option, the mask has another shape, or there are not as many seeds as worlds.
         """
         mask = np.ones(self.num_envs, bool)
-        options = {} if options is None else check.kind("environment", "options", options, dict)
-        if "reset_mask" in options:
-            mask = check.shaped("environment", "reset_mask", options["reset_mask"])
+        known = _options(options, "reset_mask")
+        if "reset_mask" in known:
+            mask = check.shaped("environment", "reset_mask", known["reset_mask"])
             if mask.shape != (self.num_envs,) or mask.dtype != bool:
                 raise SceneError(
                     f"environment: reset_mask: expected ({self.num_envs},) bool, got {mask.dtype} {mask.shape}"
@@ -183,10 +191,12 @@ class VectorEnvironment(_vector.VectorEnv):
 
     def _seed(self, seed: int | Sequence[int | None] | None, mask: np.ndarray) -> None:
         """Give worlds new generators, where there is a seed or none yet."""
-        seeds = [seed + k for k in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else seed
-        seeds = [None] * self.num_envs if seeds is None else check.sequence("environment", "seed", seeds)
-        if len(seeds) != self.num_envs:
-            raise SceneError(f"environment: seed: expected {self.num_envs} seeds, got {len(seeds)}")
+        given = [seed + k for k in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else seed
+        given = [None] * self.num_envs if given is None else check.sequence("environment", "seed", given)
+        if len(given) != self.num_envs:
+            raise SceneError(f"environment: seed: expected {self.num_envs} seeds, got {len(given)}")
+        # Gymnasium takes integers of Python alone
+        seeds = [int(each) if isinstance(each, np.integer) else each for each in given]
         fresh = not self._random
         if fresh:
             self._random, self._seeds = [np.random.default_rng()] * self.num_envs, [0] * self.num_envs
@@ -236,6 +246,16 @@ def _made(task: Any, count: int, options: dict[str, Any]) -> Task:
     for name in ("actions", "observations", "every", "horizon"):
         check.count(type(made).__name__, name, getattr(made, name, None))
     return made
+
+
+def _options(given: Any, *known: str) -> dict[str, Any]:
+    """Options of a reset, of which all are known."""
+    options = {} if given is None else check.kind("environment", "options", given, dict)
+    for name in options:
+        if name not in known:
+            there = f"known is {', '.join(known)}" if known else "there are none"
+            raise SceneError(f"environment: options: unknown option {check.short(name)}; {there}")
+    return options
 
 
 def _autoreset_mode(given: Any) -> Any:

@@ -39,6 +39,7 @@ class Episodes:
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        self._started = np.zeros(len(task.worlds), bool)
 
     def start(self, chosen: np.ndarray, random: list[np.random.Generator]) -> None:
         """Start episodes anew.
@@ -49,6 +50,7 @@ class Episodes:
         """
         self.task.worlds.reset(chosen)
         self.task.elapsed[chosen] = 0
+        self._started[chosen] = True
         for world in chosen.tolist():
             self.task.start(world, random[world])
 
@@ -65,17 +67,23 @@ class Episodes:
         Args:
             actions: Actions, (W, A).
             active: Which worlds, (W,) bool.
+
+        Raises:
+            SceneError: The actions have another shape, or an active world has not been reset yet.
         """
         task = self.task
         given = check.array("environment", "actions", actions, (len(task.worlds), task.actions)).clip(-1.0, 1.0)
+        if (missing := np.flatnonzero(active & ~self._started)).size:
+            raise SceneError(f"environment: step: no episode has begun in worlds {missing.tolist()}; reset them first")
         for _ in range(task.every):
             task.act(given)
             task.worlds.step(mask=active)
         task.elapsed[active] += 1
         task.conclude()
-        diverged = task.worlds.diverged & active
-        success = task.succeeded() & active & ~diverged
-        terminated = success | ((task.failed() | diverged) & active)
+        failed = (task.failed() | task.worlds.diverged) & active
+        # what is lost with the last action has not been done
+        success = task.succeeded() & active & ~failed
+        terminated = success | failed
         truncated = (task.elapsed >= task.horizon) & active & ~terminated
         rewards = np.where(active, task.reward(), 0.0)
         return Outcome(self.observe(), rewards, terminated, truncated, success)

@@ -72,6 +72,7 @@ def checked_body(value: Any) -> Body:
     checked_surface_of(name, body.surface)
     check.number(name, "rolling_friction", body.rolling_friction, least=0.0)
     check.number(name, "torsional_friction", body.torsional_friction, least=0.0)
+    check.number(name, "gravity_scale", body.gravity_scale, least=-1.0, most=1.0)
     check.function_or_none(name, "motion", body.motion)
     if body.color is not None:
         for channel in check.array(name, "color", body.color, (3,)).tolist():

@@ -52,6 +52,7 @@ def add_rigid_body(scene: Scene, table: bodies.RigidBodyTable, folder: Path) -> 
         compliance=table.compliance,
         rolling_friction=table.rolling_friction,
         torsional_friction=table.torsional_friction,
+        gravity_scale=table.gravity_scale,
         kinematic=table.kinematic,
         motion=None if table.motion is None else motion_of(table.motion),
         visual=None if table.visual is None else inside(folder, table.visual),

@@ -64,6 +64,7 @@ class RigidBodyTable(Table):
         compliance: Inverse stiffness of a contact [m/N].
         rolling_friction: Moment against rolling over the normal force [m].
         torsional_friction: Moment about the normal over the normal force [m].
+        gravity_scale: Part of gravity that acts on it; 0: none, below 0: upwards.
         kinematic: True: it pushes and is not pushed.
         motion: How it moves; the body is kinematic, and it replaces `position` and `rotation`.
         visual: Mesh file that is shown in place of the shape, relative to the folder of the scene file and inside it.
@@ -86,6 +87,7 @@ class RigidBodyTable(Table):
     compliance: NonNegative = 0.0
     rolling_friction: NonNegative = 0.0
     torsional_friction: NonNegative = 0.0
+    gravity_scale: Annotated[float, Meta(ge=-1, le=1)] = 1.0
     kinematic: bool = False
     motion: MotionTable | None = None
     visual: Name | None = None

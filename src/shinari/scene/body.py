@@ -36,6 +36,7 @@ class Body:
         visual: Vertices [m] in the axes of the body, (V, 3), and faces, (F, 3), that are shown in place of its shapes.
         color: Red, green and blue, 0 to 1; None: by its place among the bodies.
         medium: What drags it, or None.
+        gravity_scale: Part of gravity that acts on it, -1 to 1: how far bodies come is bounded by what gravity adds.
         densities: Densities of the shapes of which its mass and inertia are [kg/m^3], or in whose ratios; None: these
             were given.
     """
@@ -58,6 +59,7 @@ class Body:
     visual: tuple[np.ndarray, np.ndarray] | None = None
     color: tuple[float, float, float] | None = None
     medium: Medium | None = None
+    gravity_scale: float = 1.0
     densities: tuple[float, ...] | None = None
 
 

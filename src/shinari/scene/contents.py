@@ -56,6 +56,8 @@ class Contents(OwnAttributes):
         # names of the two that pass through each other: {one, other}
         self.ignored = set()
         self.handles = {}
+        # the scene that the handles belong to: itself, unless it has other values of a simulation or a world
+        self._origin = self
         self._positions: np.ndarray | None = None
         self._numbers: dict[str, int] = {}
         self.revision = 0
@@ -122,6 +124,25 @@ class Contents(OwnAttributes):
         # the lists of a shallow copy would be those of both
         return copy.deepcopy(self)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        other = object.__new__(type(self))
+        # its handles are its own, also where those of this one belong to another scene
+        memo[id(self)] = memo[id(self._origin)] = other
+        vars(other).update(copy.deepcopy(vars(self), memo))
+        return other
+
+    def _refuse_shared(self, label: str) -> None:
+        """Refuse an addition to a scene that shares its lists with another one.
+
+        Raises:
+            SceneError: It does.
+        """
+        if self._origin is not self:
+            raise SceneError(
+                f"{label}: scene: is that of a simulation or a world with its values, and shares the rest with the "
+                "scene of which it was made; add to a copy, copy.copy(scene)"
+            )
+
     def __repr__(self) -> str:
         return f"<Scene: {self.particle_count} particles, {check.names(self.handles)}>"
 
@@ -187,6 +208,7 @@ class Contents(OwnAttributes):
         Raises:
             SceneError: An index is out of range, or the object is none of this scene.
         """
+        self._refuse_shared("pin")
         if isinstance(particles, tuple) and len(particles) == 2 and isinstance(particles[0], (Handle, str)):
             self.find("scene", "pin", particles[0], Handle).pin(particles[1])
             return
@@ -196,6 +218,7 @@ class Contents(OwnAttributes):
         self.revision += 1
 
     def _name(self, kind: str, name: str | None) -> str:
+        self._refuse_shared(kind)
         if name is None:
             number = self._numbers.get(kind, 1)
             name = kind if kind not in self.handles else f"{kind}_{number + 1}"
@@ -218,6 +241,7 @@ class Contents(OwnAttributes):
         return handle
 
     def _add_rows(self, rows: Rows) -> RowsHandle:
+        self._refuse_shared(rows.type)
         start = sum(len(other.indices) for other in self.rows if other.type == rows.type)
         self.rows.append(rows)
         self.revision += 1

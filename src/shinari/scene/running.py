@@ -12,13 +12,13 @@ _SIMULATIONS: "WeakKeyDictionary[Contents, ref[Any]]" = WeakKeyDictionary()
 
 
 def set_simulation(scene: "Contents", simulation: Any) -> None:
-    """Let the handles of a scene ask this simulation, the last that was built."""
-    _SIMULATIONS[scene] = ref(simulation)
+    """Let the handles of a scene ask this simulation, the last that was built of it, with whatever values."""
+    _SIMULATIONS[scene._origin] = ref(simulation)
 
 
 def simulation_of(scene: "Contents") -> Any | None:
     """The last simulation that was built of a scene, if there still is one."""
-    found = _SIMULATIONS.get(scene)
+    found = _SIMULATIONS.get(scene._origin)
     return None if found is None else found()
 
 

@@ -10,7 +10,6 @@ import json
 import os
 import queue
 import signal
-import sys
 import threading
 from typing import IO, Any
 
@@ -25,9 +24,9 @@ def main() -> None:
     options = parser.parse_args()
     with contextlib.suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that shows the progress
-    answers = _take_standard_output()
+    asked, answers = _take_standard_input(), _take_standard_output()
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(requests,), daemon=True).start()
+    threading.Thread(target=_read, args=(asked, requests), daemon=True).start()
     _bound_memory(options.memory)
 
     import msgspec
@@ -52,11 +51,19 @@ def main() -> None:
         answers.flush()
 
 
-def _read(requests: "queue.SimpleQueue[bytes]") -> None:
+def _read(asked: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> None:
     """Hand requests over; the process ends with the one that sends them, also in the middle of a member."""
-    for line in sys.stdin.buffer:
+    for line in asked:
         requests.put(line)
     os._exit(0)
+
+
+def _take_standard_input() -> IO[bytes]:
+    """The pipe for requests; code of the user that reads finds the end of a file, and does not wait for an answer."""
+    asked, nothing = os.fdopen(os.dup(0), "rb"), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return asked
 
 
 def _take_standard_output() -> IO[bytes]:

@@ -112,7 +112,7 @@ def run(job: Job, member: str, values: dict[str, Any], limits: Limits, frames: s
             row |= {"status": TIMED_OUT, "message": str(error)}
         except DivergenceError as error:
             row |= {"status": DIVERGED, "message": _line(error)}
-        except (Exception, SystemExit) as error:  # whatever it is, it is a row of the table
+        except BaseException as error:  # whatever it is, it is a row of the table; Ctrl-C does not come here
             row |= {"status": FAILED, "message": _line(error)}
     texts = list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in told))
     row["warnings"] = check.plain("; ".join(texts[:MOST_WARNINGS]), most=LONGEST)
@@ -140,7 +140,7 @@ def warm(job: Job, values: dict[str, Any], limits: Limits) -> dict[str, Any]:
             measuring.results()
     except DivergenceError:
         return {"error": "", "bad": False}
-    except (Exception, SystemExit) as error:  # the boundary to the code of the user
+    except BaseException as error:  # the boundary to the code of the user
         return {"error": _line(error), "bad": at_measures}
     return {"error": "", "bad": False}
 
@@ -183,7 +183,10 @@ def _take_steps(
 
 def _line(error: BaseException) -> str:
     """What went wrong on one line; of an error that is not ours also its type and the line of code."""
-    text = "; ".join([str(error), *getattr(error, "__notes__", ())])
+    try:
+        text = "; ".join([str(error), *getattr(error, "__notes__", ())])
+    except Exception:
+        text = "an error that cannot tell what it is"
     if not isinstance(error, ShinariError):
         place = traceback.extract_tb(sys.exc_info()[2])[-1:]
         where = f" ({Path(place[0].filename).name}:{place[0].lineno})" if place else ""

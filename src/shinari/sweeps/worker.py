@@ -17,6 +17,8 @@ from shinari.sweeps.member import Limits
 
 GRACE = 5.0
 """Time beyond its limit after which a member that does not even end a step is killed [s]."""
+ENDING = 5.0
+"""Time for the end of a process that has closed its pipe [s]."""
 START = 60.0
 """Time that a helper may take to start [s], beyond the limit of its first member."""
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -159,13 +161,21 @@ class Helper:
         if answer.endswith(b"\n"):
             self._known, self._fresh = task["digest"], False
             return json.loads(answer)
+        code = self._ended()
         self.kill()
         if overdue.is_set():
             status, message = member.TIMED_OUT, f"the time limit of {limits.time:g} s was reached within a step"
         else:
-            status, message = member.KILLED, f"its process ended: {_ending(self._process.returncode)}"
+            told = "its process closed its files" if code is None else f"its process ended: {_ending(code)}"
+            status, message = member.KILLED, told
         return {"member": task.get("member", ""), "status": status, "message": message, "measures": {},
                 "error": message, "bad": False}  # fmt: skip
+
+    def _ended(self) -> int | None:
+        """How the process that closed its pipe ended; None where it goes on."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(ENDING)
+        return None
 
     def _timer(self, limit: float, overdue: threading.Event) -> threading.Timer:
         def end() -> None:

@@ -32,6 +32,7 @@ ALIKE = 0.1
 """Gravities that differ by less are one [m/s^2]."""
 NOT_READ = (
     ("body", "body_gravcomp", "gravcomp: their whole weight acts"),
+    ("joint", "jnt_actgravcomp", "actuatorgravcomp: no actuator counts or limits what carries their bodies"),
     ("joint", "jnt_stiffnesspoly", "the part of their stiffness that changes with the angle"),
     ("dof", "dof_dampingpoly", "the part of their damping that changes with the speed"),
     ("joint", "jnt_springyield", "springyield: their springs do not yield"),
@@ -59,6 +60,9 @@ def switch_off(model: Any) -> None:
                     getattr(model, name)[:] = 0
     if disabled("GRAVITY"):
         model.opt.gravity[:] = 0.0
+    if disabled("SPRING") and disabled("DAMPER"):
+        # all passive forces
+        model.body_gravcomp[:] = 0.0
 
 
 def is_off(model: Any, actuator: int) -> bool:
@@ -68,6 +72,12 @@ def is_off(model: Any, actuator: int) -> bool:
     return bool(int(model.opt.disableflags) & bit) or bool(
         0 <= group < 31 and int(model.opt.disableactuator) >> group & 1
     )
+
+
+def weight_part(model: Any, body: int) -> float | None:
+    """Part of its weight that acts on a body of the file, -1 to 1; None: another one, which there is not here."""
+    part = 1.0 - float(model.body_gravcomp[body])
+    return part if abs(part) <= 1.0 else None
 
 
 def not_read(model: Any, body_name: Callable[[int], str], gravity: Any) -> list[str]:

@@ -18,7 +18,7 @@ from shinari.io.robots.flex_objects import FlexAdder, attach
 from shinari.io.robots.geometry import Geom, color_of, meet, relative, surface_of
 from shinari.io.robots.inertia import repaired
 from shinari.io.robots.laws import AT_JOINT, extras_of
-from shinari.io.robots.left_out import not_read
+from shinari.io.robots.left_out import not_read, weight_part
 from shinari.io.robots.mechanism import BALL, HINGE, SLIDE, Mechanism, first_of
 from shinari.io.robots.read import read_source
 from shinari.io.robots.robot import Robot
@@ -144,6 +144,8 @@ class _Adder:
         m = self._mechanism
         for body in m.bodies:
             self._add_body(body)
+        # has been read; that of others is told
+        m.model.body_gravcomp[[body for body in m.solid if weight_part(m.model, body) is not None]] = 0.0
         names = {j: m.joint_name(j) for joints in m.joints for j in joints}
         self._actuators = actuators_of(m.model, names, self._skipped)
         for body in m.solid:
@@ -298,13 +300,15 @@ class _Adder:
                 m.source.repair(f"inertia of body {m.body_name(body)!r}: {better[1]}")
             heft = {"mass": rest * float(model.body_mass[body]), "inertia": rest * tensor}
             heft["centre"] = np.array(model.body_ipos[body])
-        options["medium"] = self._medium()
+        options["medium"], part = self._medium(), weight_part(model, body)
+        options["gravity_scale"] = 1.0 if part is None else part
         self._handles[body] = self._scene.add_rigid_body(shape, name=label, **heft, **options)
         self._between[body] = []
         added = self._scene.bodies[-1]
         axes = rotation_matrix(added.axes)
         for joint in inner:
             small: dict[str, Any] = {"mass": added.mass * BETWEEN / rest, "centre": added.centre}
+            small["gravity_scale"] = added.gravity_scale
             small["inertia"] = axes @ np.diag(added.moments) @ axes.T * BETWEEN / rest
             label = f"{self._name}/{m.joint_name(joint)}_carrier"
             handle = self._scene.add_rigid_body(None, position=position, rotation=rotation, name=label, **small)

@@ -75,7 +75,7 @@ def rebound(
         gravity: Acceleration [m/s^2].
         h: Substep [s].
     """
-    one, other = 1.0 if w > ZERO else 0.0, 1.0 if frames.inverse_mass[b] > ZERO else 0.0
+    one, other = 1.0 if w > ZERO else 0.0, frames.gravity_scale[b]
     approach = sub(start, add(body_sweeps.start_v[b], cross(body_sweeps.start_w[b], arm)))
     speed = sub(now, add(frames.v[b], cross(frames.w[b], arm)))
     change = (0.0, 0.0, 0.0)

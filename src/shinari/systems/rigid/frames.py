@@ -28,6 +28,7 @@ class Frames(Record):
     )
     begin_q = Field(np.float64, 4, doc="quaternion when the substep began")
     inverse_mass = Field(np.float64, unit="1/kg", doc="0 for an immovable frame")
+    gravity_scale = Field(np.float64, doc="part of gravity that acts on it; 0 for an immovable frame")
     moments = Field(np.float64, 3, unit="kg m^2", doc="principal moments of inertia; 1 for an immovable frame")
     inverse_inertia = Field(
         np.float64, 6, doc="in world axes at the prediction, xx yy zz yz zx xy; 0 for an immovable frame"

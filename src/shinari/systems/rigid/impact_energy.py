@@ -103,6 +103,12 @@ def past_half(reference, kick):
 
 
 @steady
+def kick_of(i, frames, kick):
+    """Change of the velocity of a body by gravity in half of a substep."""
+    return scale(kick, frames.gravity_scale[i])
+
+
+@steady
 def part_within(rise, slope, room):
     """The largest t of 0 to 1 at which rise t^2 + 2 slope t <= room; that of the least value where there is none."""
     if rise + 2.0 * slope <= room or rise == 0.0:
@@ -118,10 +124,11 @@ def limit_energy(
     kx: np.float64, ky: np.float64, kz: np.float64, h: np.float64
 ):  # fmt: skip
     """Limit of the kinetic energy of a component after impacts: of the prediction, and the work of gravity since."""
-    kick = kx, ky, kz
-    energy, reference = 0.0, past_half(components.reference[c], kick)
+    energy = 0.0
     for j in range(components.node[c], components.node[c + 1]):
         i = nodes.frame[j]
+        kick = kick_of(i, frames, (kx, ky, kz))
+        reference = past_half(components.reference[c], kick)
         energy += kinetic(i, solver_frames.free_v[i], solver_frames.free_w[i], frames.q0[i], frames, reference)
         d = solver_frames.displacement[i]
         energy += 2.0 * dot(kick, (d[0], d[1], d[2])) / (h * frames.inverse_mass[i])
@@ -142,9 +149,10 @@ def check_gain(
     kx: np.float64, ky: np.float64, kz: np.float64
 ):  # fmt: skip
     """Mark a component whose solution exceeds its limit of energy."""
-    energy, reference = 0.0, past_half(components.reference[c], (kx, ky, kz))
+    energy = 0.0
     for j in range(components.node[c], components.node[c + 1]):
         i = nodes.frame[j]
+        reference = past_half(components.reference[c], kick_of(i, frames, (kx, ky, kz)))
         energy += kinetic(i, solver_frames.final_v[i], solver_frames.final_w[i], frames.q[i], frames, reference)
     wrong = energy > components.limit[c] * (1.0 + MOST_GAIN) and components.state[c] != UNLIMITED
     components.wrong[c] = 1 if wrong else 0
@@ -219,10 +227,11 @@ def limit_velocities(
     if components.state[c] == FREE:
         limit_free(c, components, nodes, frames, (kx, ky, kz))
         return
-    reference, kick = components.reference[c], (kx, ky, kz)
+    reference = components.reference[c]
     rise, slope, room = 0.0, 0.0, components.limit[c]
     for j in range(components.node[c], components.node[c + 1]):
         i = nodes.frame[j]
+        kick = kick_of(i, frames, (kx, ky, kz))
         rise += kinetic(i, frames.v[i], frames.w[i], frames.q[i], frames, reference)
         slope += 0.5 * dot(sub(frames.v[i], reference), kick) / frames.inverse_mass[i]
         room -= 0.5 * dot(kick, kick) / frames.inverse_mass[i]
@@ -237,10 +246,11 @@ def limit_velocities(
 @steady
 def limit_free(c, components, nodes, frames, kick):
     """Bring the velocities of a free component so near to its motion as one rigid body that its energy is the limit."""
-    mass, centre, speed = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    mass, falling, centre, speed = 0.0, 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for j in range(components.node[c], components.node[c + 1]):
         i = nodes.frame[j]
         m = 1.0 / frames.inverse_mass[i]
+        falling += m * frames.gravity_scale[i]
         mass, centre, speed = mass + m, add(centre, scale(frames.x[i], m)), add(speed, scale(frames.v[i], m))
     centre, speed = scale(centre, 1.0 / mass), scale(speed, 1.0 / mass)
     momentum, inertia, energy = (0.0, 0.0, 0.0), isotropic(0.0), 0.0
@@ -253,7 +263,7 @@ def limit_free(c, components, nodes, frames, kick):
         inertia = plus(inertia, plus(isotropic(m * dot(r, r)), outer(r, -m)))
         energy += kinetic(i, frames.v[i], frames.w[i], frames.q[i], frames, speed)
     spin, _ = solve_symmetric(inertia[:3], inertia[3:], momentum)
-    total, least = add(speed, kick), 0.5 * dot(spin, momentum)
+    total, least = add(speed, scale(kick, falling / mass)), 0.5 * dot(spin, momentum)
     room, excess = max(components.limit[c] - 0.5 * mass * dot(total, total) - least, 0.0), energy - least
     if excess <= room:
         return
@@ -274,9 +284,10 @@ def limit_bounce(
     components.part[c] = 1.0
     if components.state[c] == UNLIMITED:
         return
-    before, slope, rise, reference = 0.0, 0.0, 0.0, past_half(components.reference[c], (kx, ky, kz))
+    before, slope, rise = 0.0, 0.0, 0.0
     for j in range(components.node[c], components.node[c + 1]):
         i = nodes.frame[j]
+        reference = past_half(components.reference[c], kick_of(i, frames, (kx, ky, kz)))
         speed, m = sub(frames.v[i], reference), solver_frames.bounced[i]
         change, rotation = (m[0] / h, m[1] / h, m[2] / h), (m[3] / h, m[4] / h, m[5] / h)
         momentum = momentum_of(frames.q[i], frames.moments, i, rotation)

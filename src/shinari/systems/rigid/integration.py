@@ -281,7 +281,7 @@ def predict_body(
         return
     free, v, spin = frames.inverse_mass[i] > 0.0, frames.v[i], frames.w[i]
     if free:
-        v = v[0] + gx, v[1] + gy, v[2] + gz
+        v = add(v, scale((gx, gy, gz), frames.gravity_scale[i]))
         frames.v[i] = v
     frames.x[i] = add(frames.x[i], scale(v, h))
     if free:
@@ -299,8 +299,9 @@ def predict_woken(
     """Predict the pose of a body that has slept until it was pushed in this substep: it falls as an awake one does."""
     if solver_frames.slept[i] and not frames.asleep[i]:
         solver_frames.slept[i] = False
-        frames.v[i] = solver_frames.free_v[i] = gx, gy, gz
-        frames.x[i] = add(frames.x[i], scale((gx, gy, gz), h))
+        v = scale((gx, gy, gz), frames.gravity_scale[i])
+        frames.v[i] = solver_frames.free_v[i] = v
+        frames.x[i] = add(frames.x[i], scale(v, h))
 
 
 @kernel(fastmath=STEADY)

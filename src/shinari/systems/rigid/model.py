@@ -135,7 +135,7 @@ class RigidModel(SystemModel):
         for i, body in enumerate(self.bodies):
             if body.mass > 0.0:
                 frames.inverse_mass[i] = 1.0 / body.mass
-                frames.moments[i] = body.moments
+                frames.moments[i], frames.gravity_scale[i] = body.moments, body.gravity_scale
         return frames
 
     @cached_property
@@ -165,7 +165,8 @@ class RigidModel(SystemModel):
 
     def energy(self, model: "Model", state: State, h: float) -> tuple[float, float, float]:
         """Kinetic energy, potential energy in gravity (zero at the world's origin), elastic energy of joints [J]."""
-        gravitational = -float(self.masses @ (self.centres(state) @ model.gravity))
+        weights = self.masses * np.array([body.gravity_scale for body in self.bodies])
+        gravitational = -float(weights @ (self.centres(state) @ model.gravity))
         moving, sprung = self._of_tendons(state)
         return self.kinetic(state) + moving, gravitational, self.elastic(state, h) + sprung
 

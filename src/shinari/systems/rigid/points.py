@@ -261,7 +261,7 @@ def start_point(p, e, bodies, law, points, work, elements, frames, flags, terms,
     bounces = law[RESTITUTION] > 0.0 or rebuilt
     if law[RESTITUTION] > 0.0 and speed < -SLOW_SUBSTEPS * h * norm(terms.gravity[0]):
         # the velocity at the end of the prediction: with it a perfect bounce returns along the path of the approach
-        fall = (h if frames.inverse_mass[a] > 0.0 else 0.0) - (h if frames.inverse_mass[b] > 0.0 else 0.0)
+        fall = h * (frames.gravity_scale[a] - frames.gravity_scale[b])
         pull = fall * dot(n, terms.gravity[0])
         approach = speed + pull
         bounce_offset = bounce_distance(law[RESTITUTION], approach, gap, h)
