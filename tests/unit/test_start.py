@@ -339,3 +339,22 @@ def test_nothing_is_searched_where_boxes_do_not_meet(monkeypatch: pytest.MonkeyP
         vertices, faces = sn.grid(shape=(5, 5))
         sheet(scene, f"sheet{k}", (np.add(vertices, [0, 0.02 * k, 0]), faces))
     assert messages(scene) == []
+
+
+def test_short_strands_are_compared_without_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hair has many thousand pairs of strands whose boxes touch: a tree for each took minutes. Both find the same."""
+    rng = np.random.default_rng(3)
+    scene = sn.Scene()
+    for k in range(30):
+        points = rng.uniform(-0.05, 0.05, 3) + np.linspace(0.0, 0.3, 12)[:, None] * turned(np.eye(3)[:1], k)
+        scene.add_rope(points, material=sn.RopeMaterial(radius=0.002), name=f"strand{k}")
+    monkeypatch.setattr(start, "FEW", 0)
+    found = messages(scene)
+    assert found
+    monkeypatch.undo()
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a tree")
+
+    monkeypatch.setattr(start, "Tree", refuse)
+    assert messages(scene) == found

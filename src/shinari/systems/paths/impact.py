@@ -204,6 +204,23 @@ def end_distance(solid, distance, radius, points):
 
 
 @steady
+def side_distance(solid, radius, keep, fields):
+    """Distance [m] under which an item has no side of a solid: that from a mesh is rounding where it is small.
+
+    Args:
+        solid: See `least_distance`.
+        radius: Distance that the item is to keep [m].
+        keep: The same and how deep it may enter [m].
+        fields: Distance fields of meshes.
+    """
+    kind, s, _ = solid
+    tangled = TANGLED * radius
+    if is_mesh(kind):
+        tangled = max(tangled, min(fields.frames[np.int64(s[0]), 6], KEPT * keep))
+    return tangled
+
+
+@steady
 def impact_time(
     distance_and_normal, triangle_distance, solid, reach, fields, paths, turn, pose, radius, allowed, known
 ):
@@ -241,7 +258,7 @@ def impact_time(
     least = min(KEPT * keep, NEARLY * distance)
     near = least < FLOOR * keep
     last = end_distance(solid, distance, keep, points) if near else least
-    if distance <= TANGLED * radius or distance - max(least, last) > fastest:
+    if distance <= side_distance(solid, radius, keep, fields) or distance - max(least, last) > fastest:
         return zero + ONE
     if known >= zero:
         return known

@@ -20,7 +20,7 @@ import numpy as np
 from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.quaternion import rotate, rotated_body_axes, rotation_rows
+from shinari.maths.quaternion import rotate, rotated_body_axes
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
 from shinari.model.particles import Particles
 from shinari.systems.rods.blocks import (
@@ -34,7 +34,7 @@ from shinari.systems.rods.blocks import (
     upper,
 )
 from shinari.systems.rods.records import Frames, Rods, Segments
-from shinari.systems.rods.strain import bend, cross_rows, joint, joint_rows, stretch
+from shinari.systems.rods.strain import bend, cross_rows, joint, joint_rows, rotation_of, stretch, symmetric_part
 
 # What is solved is linear in the turns. Where frames turn far in one step [rad], more steps follow, up to so many: with
 # one alone a rod that falls freely in steps of 1/60 s gained several times its energy. A step that would turn a frame
@@ -48,7 +48,7 @@ class Strains(Record):
     """Strains of segments and joints at the start of a Newton step, S rows."""
 
     stretch = Field(np.float64, 3, unit="m", doc="c of the segment")
-    joint = Field(np.float64, 4, doc="p of the joint; zero where there is none")
+    joint = Field(np.float64, 5, doc="w, v and k of the joint; zero where there is none")
 
 
 class Borders(Record):
@@ -154,9 +154,9 @@ def measure(
         p = joint(q0, q1, rest)
         # without a joint p is zero, and with it all that its rows act on
         on = WHOLE if segments.after[s] != s else NONE
-        turn = scale(bend(p, rest), on)
+        turn = scale(bend(p, segments.turn[s]), on)
         strains.stretch[s] = c
-        strains.joint[s] = on * p[0], on * p[1], on * p[2], on * p[3]
+        strains.joint[s] = on * p[0], on * p[1], on * p[2], on * p[3], on * p[4]
         gamma, before = segments.rate[s], frames.start[s]
         share = ONE / (ONE + gamma)
         value = c[0], c[1], c[2] - segments.length[s]
@@ -188,11 +188,10 @@ def assemble(
         after = s + 1 if inner else begin
         i, j = segments.points[s]
         c0, p = strains.stretch[s], strains.joint[s]
-        w, v = p[0], (p[1], p[2], p[3])
         j0, j1 = three_of(segments.inverse_inertia[s]), three_of(segments.inverse_inertia[after])
         share = scale_h / (ONE + segments.rate[s])
         w0, w1 = np.float64(particles.x[i, 3]), np.float64(particles.x[j, 3])
-        arm, left, right = cross_rows(c0), joint_rows(-w, v), joint_rows(w, v)
+        arm, left, right = cross_rows(c0), joint_rows(p, -ONE), joint_rows(p, ONE)
         arm_j, left_j, right_j = scaled_columns(arm, j0), scaled_columns(left, j0), scaled_columns(right, j1)
         a = segments.compliance[s]
         straight, bent = scale((a[0], a[1], a[2]), share), scale((a[3], a[4], a[5]), share)
@@ -201,12 +200,11 @@ def assemble(
         blocks.diagonal[2 * s + 1] = upper(plus_diagonal(both, NONE, bent))
         blocks.next[2 * s] = flat(times_transposed(left_j, arm))
         if inner:
-            turn = rotation_rows((w, -v[0], -v[1], -v[2]))
+            turn = rotation_of(p, -ONE)
             blocks.second[2 * s] = flat((scale(turn[0], -w1), scale(turn[1], -w1), scale(turn[2], -w1)))
             arm1 = scaled_columns(cross_rows(strains.stretch[after]), j1)
             blocks.next[2 * s + 1] = flat(times_transposed(arm1, right))
-            p1 = strains.joint[after]
-            left1 = joint_rows(-p1[0], (p1[1], p1[2], p1[3]))
+            left1 = joint_rows(strains.joint[after], -ONE)
             blocks.second[2 * s + 1] = flat(times_transposed(scaled_columns(left1, j1), right))
 
 
@@ -244,9 +242,9 @@ def border_columns(
     p, p0 = strains.joint[last], strains.joint[begin]
     j0 = three_of(segments.inverse_inertia[begin])
     shared_weight = np.float64(particles.x[segments.points[begin, 0], 3])
-    turn = rotation_rows(p)
-    right_j = scaled_columns(joint_rows(p[0], (p[1], p[2], p[3])), j0)
-    left0 = joint_rows(-p0[0], (p0[1], p0[2], p0[3]))
+    turn = rotation_of(p, ONE)
+    right_j = scaled_columns(joint_rows(p, ONE), j0)
+    left0 = joint_rows(p0, -ONE)
     across = scale(turn[0], -shared_weight), scale(turn[1], -shared_weight), scale(turn[2], -shared_weight)
     put_rows(borders, 0, 2 * begin, size, across)
     put_rows(borders, 3, 2 * begin, size, times_transposed(right_j, cross_rows(strains.stretch[begin])))
@@ -367,7 +365,7 @@ def apply_changes(
 def turn_of(s, segments, strains, blocks, before):
     """Turn of a frame by its segment and the joints at its ends, in its own axes; zero where it is held."""
     force, moment, p = blocks.change[2 * s], blocks.change[2 * s + 1], strains.joint[s]
-    of_joint = sub(cross(moment, (p[1], p[2], p[3])), scale(moment, p[0]))
+    of_joint = sub(cross(moment, (p[1], p[2], p[3])), symmetric_part(p, moment))
     torque, (a, b) = add(add(cross(force, strains.stretch[s]), of_joint), before), segments.inverse_inertia[s]
     return a * torque[0], a * torque[1], b * torque[2]
 
@@ -391,6 +389,6 @@ def moved(x, f, w):
 
 @steady
 def joint_torque(strains, blocks, s):
-    """Torque of joint s on the frame after it: (w + [v])^T d lambda."""
+    """Torque of joint s on the frame after it: (S + [v])^T d lambda."""
     p, moment = strains.joint[s], blocks.change[2 * s + 1]
-    return add(scale(moment, p[0]), cross(moment, (p[1], p[2], p[3])))
+    return add(symmetric_part(p, moment), cross(moment, (p[1], p[2], p[3])))

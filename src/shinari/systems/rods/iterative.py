@@ -17,7 +17,7 @@ from shinari.model.particles import Particles
 from shinari.systems.rods.blocks import inverse, scaled_columns, times, times_transposed
 from shinari.systems.rods.direct import NONE, moved, plus_diagonal, point_at, quaternion_at, sum_rows, three_of
 from shinari.systems.rods.records import Frames, Segments
-from shinari.systems.rods.strain import bend, cross_rows, joint, joint_rows, stretch
+from shinari.systems.rods.strain import bend, cross_rows, joint, joint_rows, stretch, symmetric_part
 
 
 class Order(Record):
@@ -59,19 +59,19 @@ def solve_segment(
 def solve_joint(k, order: Order, segments: Segments, frames: Frames, scale_h: np.float64, first: np.int64):
     """Bend and twist of one joint."""
     s = order.segment[k]
-    n, rest = segments.after[s], segments.rest[s]
+    n = segments.after[s]
     q0, q1 = quaternion_at(frames.q[s]), quaternion_at(frames.q[n])
-    p = joint(q0, q1, rest)
-    w, v = p[0], (p[1], p[2], p[3])
+    p = joint(q0, q1, segments.rest[s])
+    v = p[1], p[2], p[3]
     weight0, weight1 = three_of(segments.inverse_inertia[s]), three_of(segments.inverse_inertia[n])
-    left, right = joint_rows(-w, v), joint_rows(w, v)
+    left, right = joint_rows(p, -ONE), joint_rows(p, ONE)
     a, b, m = segments.compliance[s], frames.start[s], frames.multiplier[s]
     change, new = solve_three(
         sum_rows(
             times_transposed(scaled_columns(left, weight0), left),
             times_transposed(scaled_columns(right, weight1), right),
         ),
-        bend(p, rest),
+        bend(p, segments.turn[s]),
         (a[3], a[4], a[5]),
         (b[3], b[4], b[5]),
         scale((np.float64(m[3]), np.float64(m[4]), np.float64(m[5])), NONE if first else ONE),
@@ -79,7 +79,7 @@ def solve_joint(k, order: Order, segments: Segments, frames: Frames, scale_h: np
         scale_h,
     )
     frames.multiplier[s, 3], frames.multiplier[s, 4], frames.multiplier[s, 5] = new
-    across, along = cross(change, v), scale(change, w)
+    across, along = cross(change, v), symmetric_part(p, change)
     turn_frame(frames, s, q0, weight0, sub(across, along))
     turn_frame(frames, n, q1, weight1, add(across, along))
 

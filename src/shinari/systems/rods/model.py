@@ -115,7 +115,7 @@ class RodModel(SystemModel):
         spans[:, 2] -= self.lengths
         p = product(conjugated(frames), frames[self.after])
         p *= np.where((p * self.rest).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
-        values = np.concatenate([spans, 2.0 * (p - self.rest)[:, 1:]], axis=1)
+        values = np.concatenate([spans, 2.0 * (half_turns(p) - half_turns(self.rest))[:, 1:]], axis=1)
         values[~self.jointed, 3:] = 0.0
         return values
 
@@ -149,8 +149,12 @@ class RodModel(SystemModel):
         inner = state.system_arrays["rods/multipliers"][chosen].astype(np.float64) / -(h * h)
         p = product(conjugated(q), after)
         p *= np.where((p * self.rest[chosen]).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
-        # what the rows of a joint exert on the frame after it, (w + [v])^T
-        moments = p[:, :1] * inner[:, 3:] + np.cross(inner[:, 3:], p[:, 1:])
+        # what the rows of a joint exert on the frame after it, (S + [v])^T as in `shinari.systems.rods.strain`
+        w, v = np.split(half_turns(p), [1], axis=1)
+        square = (v * v).sum(axis=1, keepdims=True)
+        k = np.divide(1.0 - w, square, out=np.zeros_like(w), where=square > 0.0)
+        moment = inner[:, 3:]
+        moments = w * moment + k * (v * moment).sum(axis=1, keepdims=True) * v + np.cross(moment, v)
         return RodLoads(_rotated(q, inner[:, :3]), _rotated(after, moments)[self.jointed[chosen]])
 
     def _momenta(self, state: State) -> np.ndarray:
@@ -173,6 +177,13 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def conjugated(q: np.ndarray) -> np.ndarray:
     """Conjugates of quaternions (..., 4)."""
     return q * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def half_turns(q: np.ndarray) -> np.ndarray:
+    """The numbers w and vectors v of joints, see `shinari.systems.rods.strain`, from unit quaternions (..., 4)."""
+    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
+    angle = np.arctan2(sine, q[..., :1])
+    return q * np.divide(angle, sine, out=np.ones_like(sine), where=sine > 0.0)
 
 
 def _rotated(q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ class Segments(Record):
     after = Field(np.int64, doc="segment at the other side of the joint; the segment itself where there is no joint")
     length = Field(np.float64, unit="m", doc="length at rest")
     rest = Field(np.float64, 4, doc="rotation at rest to the frame of the next segment")
+    turn = Field(np.float64, 3, unit="rad", doc="half of its rotation vector")
     compliance = Field(np.float64, 6, unit="m/N, rad/(N m)", doc="of the segment, and of its joint")
     inverse_inertia = Field(
         np.float64, 2, unit="1/(kg m^2)", doc="of the frame across and along its third axis; zero where clamped"

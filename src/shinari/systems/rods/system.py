@@ -11,7 +11,7 @@ from shinari.model.system import System
 from shinari.systems.rods.blocks import Blocks
 from shinari.systems.rods.direct import Borders, Strains, solve_ring, solve_rod
 from shinari.systems.rods.iterative import Order, solve_joint, solve_segment
-from shinari.systems.rods.model import RodModel, conjugated, product
+from shinari.systems.rods.model import RodModel, conjugated, half_turns, product
 from shinari.systems.rods.motion import measure_start, predict_frame, update_spin
 from shinari.systems.rods.records import Frames, Rods, Segments
 
@@ -126,6 +126,7 @@ def _segments(rods: RodModel, h: float) -> Segments:
         after=rods.after.astype(np.int64),
         length=rods.lengths,
         rest=rods.rest,
+        turn=half_turns(rods.rest)[:, 1:].copy(),
         compliance=rods.softness,
         inverse_inertia=rods.weights,
         rate=rods.damping / h,

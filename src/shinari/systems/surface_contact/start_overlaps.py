@@ -25,6 +25,10 @@ from shinari.systems.surface_contact.rows import TANGLED
 # An overlap below this part of the gap is rounding, and no error of the user. So is a line that pierces a face with an
 # end nearer than that to its plane: the triangles of a flat sheet lie in one plane.
 ROUNDING = 1e-6
+# So many boxes are compared with each other without a tree: a scene may have many thousand pairs of short strands.
+FEW = 4096
+
+Boxes = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,16 @@ class Part:
     Attributes:
         lines: Edges, segments and loose particles, (L, 2) uint32.
         faces: Triangles and segments, (F, 3) uint32.
+        line_boxes: Low and high corners of the lines [m], two of (L, 3).
+        face_boxes: The same of the faces, two of (F, 3).
         low: Low corner of the object [m], (3,).
         high: High corner [m], (3,).
     """
 
     lines: np.ndarray
     faces: np.ndarray
+    line_boxes: Boxes
+    face_boxes: Boxes
     low: np.ndarray
     high: np.ndarray
 
@@ -134,7 +142,10 @@ def _parts(who: Participants, model: Model, places: Places) -> dict[int, Part]:
     for k, members in enumerate(who.members):
         if members is not None:
             x, wide = places.x[members], places.radii[members, None]
-            parts[k] = Part(lines[k], faces[k], (x - wide).min(axis=0), (x + wide).max(axis=0))
+            of_lines, of_faces = (
+                _boxes(places.x[table], places.radii[table][:, :, None]) for table in (lines[k], faces[k])
+            )
+            parts[k] = Part(lines[k], faces[k], of_lines, of_faces, (x - wide).min(axis=0), (x + wide).max(axis=0))
     return parts
 
 
@@ -185,17 +196,15 @@ def _overlap(first: Part, second: Part, places: Places, joint: np.ndarray) -> Ov
     x, radii = places.x, places.radii
     depth, particle, edges, triangles, solves_contacts = 0.0, -1, 0, 0, False
     for a, b in [(first, second)] if own else [(first, second), (second, first)]:
-        lines = a.lines if own else _inside(a.lines, places, b)
-        faces = b.faces if own else _inside(b.faces, places, a)
-        if len(lines) == 0 or len(faces) == 0:
+        lines, faces, raw = _candidates(a, b, places)
+        if len(raw) == 0:
             continue
-        raw = _candidates(lines, faces, places, float(TANGLED) if own else 1.0)
         found = _compare(raw, lines, faces, places, joint, own)
         depths, pierced = found.depth, found.pierced
         hits = raw[pierced]
         edges += len(np.unique(hits[:, 0]))
         triangles += len(np.unique(hits[:, 1]))
-        if len(raw) and depths.max() > depth:
+        if depths.max() > depth:
             worst = int(np.argmax(depths))
             depth = float(depths[worst])
             line, face = lines[raw[worst, 0]], faces[raw[worst, 1]]
@@ -205,7 +214,21 @@ def _overlap(first: Part, second: Part, places: Places, joint: np.ndarray) -> Ov
     return None if particle < 0 else Overlap(depth, solves_contacts, edges, triangles, particle)
 
 
-def _candidates(lines: np.ndarray, faces: np.ndarray, places: Places, share: float) -> np.ndarray:
+def _candidates(a: Part, b: Part, places: Places) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lines of a part and faces of another, and pairs (K, 2) of them that may be nearer than the gap."""
+    if a is b:
+        return a.lines, a.faces, _near_pairs(a.lines, a.faces, places, float(TANGLED))
+    if len(a.lines) * len(b.faces) <= FEW:
+        (low, high), (other_low, other_high) = a.line_boxes, b.face_boxes
+        touch = (low[:, None] <= other_high) & (other_low <= high[:, None])
+        return a.lines, b.faces, np.argwhere(touch.all(axis=2))
+    lines, faces = a.lines[_inside(a.line_boxes, b)], b.faces[_inside(b.face_boxes, a)]
+    if len(lines) == 0 or len(faces) == 0:
+        return lines, faces, np.zeros((0, 2), np.uint32)
+    return lines, faces, _near_pairs(lines, faces, places, 1.0)
+
+
+def _near_pairs(lines: np.ndarray, faces: np.ndarray, places: Places, share: float) -> np.ndarray:
     """Pairs of a line and a face nearer than a share of the gap along every axis, and a few more, (K, 2).
 
     The tree has the precision of the solver, which compiles it anyway; its boxes are wider by what that rounds.
@@ -221,15 +244,15 @@ def _candidates(lines: np.ndarray, faces: np.ndarray, places: Places, share: flo
     return tree.overlaps(low.astype(places.real), high.astype(places.real), 1)
 
 
-def _boxes(corners: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _boxes(corners: np.ndarray, reach: np.ndarray) -> Boxes:
     """Boxes around rows of points (M, P, 3) and what they reach (M, P, 1), two of (M, 3)."""
     return (corners - reach).min(axis=1), (corners + reach).max(axis=1)
 
 
-def _inside(table: np.ndarray, places: Places, other: Part) -> np.ndarray:
-    """Rows of a table that reach into the box of another object."""
-    low, high = _boxes(places.x[table], places.radii[table][:, :, None])
-    return table[((low <= other.high) & (other.low <= high)).all(axis=1)]
+def _inside(boxes: Boxes, other: Part) -> np.ndarray:
+    """Which boxes reach into that of another object."""
+    low, high = boxes
+    return np.all((low <= other.high) & (other.low <= high), axis=1)
 
 
 class Lines(Record):
