@@ -107,6 +107,19 @@ def check_rows(rows, margin):
     assert np.isin(rows[:, 13], (0.0, 1.0)).all()
 
 
+@pytest.mark.parametrize("tilt", [-3e-3, -1e-4, 1e-4, 3e-3])
+def test_an_edge_that_lies_on_a_face_has_a_contact_at_both_ends(tilt):
+    """The deeper end alone would let the other one fall."""
+    edge, length = Box((1.0, 1.0, 3.0)), 2.0
+    turn = spun(tilt, axis=0) @ spun(np.pi / 4, axis=2)
+    rows = between(edge, (0.0, 0.5 + np.sqrt(0.5) - 1e-3, 0.0), Box((length, 1.0, length)), turn=turn)
+    check_rows(rows, 0.05)
+    ends = rows[np.argsort(rows[:, 2])]
+    assert len(ends) == 2
+    np.testing.assert_allclose(ends[:, 2], (-0.5 * length, 0.5 * length), atol=2e-2)
+    np.testing.assert_allclose(np.diff(ends[:, 11])[0], -tilt * length, rtol=0.02, atol=2e-6)
+
+
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations_with_replacement(KINDS, 2)))
 def test_the_deepest_contact_is_the_signed_distance(first, second):
     rng = np.random.default_rng(KINDS.index(first) * 10 + KINDS.index(second))

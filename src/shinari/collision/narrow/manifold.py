@@ -48,7 +48,8 @@ One point would not hold them: of two cubes that were pressed together one staye
 LYING = 0.99
 """Cosine between the direction across two edges and a normal of one box above which an edge lies on a face of it.
 
-It touches the face at both ends of what they share. With the deeper end alone the other one fell, and heaps never rested."""
+It touches the face at both ends of what they share. With a contact at the deeper end alone the other end fell, and
+heaps never came to rest."""
 TOLERANCE = 1e-5
 """Length by which gaps may differ and count as equal, over the size of the smaller shape."""
 

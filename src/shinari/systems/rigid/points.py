@@ -369,7 +369,7 @@ def expect_load(p, e, law, loaded, points, work, elements):
 
     The prediction, in which all bodies fall as one, loads only the lowest: a Newton step would find one layer more.
     """
-    work.limit[p] = np.inf
+    work.limit[p] = np.inf if work.friction_coefficient[p] > 0.0 else 0.0
     force = classify_point_contact(p, e, law, UNLOADED, points, work, elements)
     if loaded and work.status[p] == APART:
         k = UNLOADED * work.stiffness[p]
