@@ -96,7 +96,7 @@ def writing(path: str | os.PathLike) -> Iterator[Path]:
     """
     target = check_target(path)
     try:
-        with _scratch(target.parent) as folder:
+        with scratch(target.parent) as folder:
             partial = folder / target.name
             yield partial
             publish(partial, target)
@@ -107,7 +107,7 @@ def writing(path: str | os.PathLike) -> Iterator[Path]:
 
 
 @contextmanager
-def _scratch(beside: Path) -> Iterator[Path]:
+def scratch(beside: Path) -> Iterator[Path]:
     """A folder in a folder, locked and then removed; those that nobody holds are removed before.
 
     Raises:

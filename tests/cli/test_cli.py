@@ -14,6 +14,8 @@ import pytest
 import shinari as sn
 from browser_help import PATIENCE, until
 from shinari import cli
+from shinari.cli.warm import _copy
+from shinari.errors import FileError
 from shinari.geometry.files.meshes import write_mesh
 from shinari.io.npz import read_npz
 
@@ -329,6 +331,18 @@ def test_info_and_view_of_a_robot(folder: Path, capsys: pytest.CaptureFixture[st
     assert abs(robot.angles[0]) < 1e-3
 
 
+def test_what_the_encoding_of_the_output_lacks_is_escaped(folder: Path) -> None:
+    """As in a console of Windows, or for a file whose name is no UTF-8."""
+    named = os.fsdecode(b"a\xff.obj")
+    write_mesh(folder / "m.obj", *sn.grid(shape=(4, 3)))
+    (folder / "m.obj").rename(folder / named)
+    variables = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "shinari.cli", "info", named, named]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=900)
+    assert (done.returncode, done.stderr) == (cli.OK, "")
+    assert done.stdout.startswith("a\\udcff.obj\nkind")
+
+
 def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["schema"]) == cli.OK
     assert report(capsys)["$defs"]["SceneFile"]["properties"]["cloth"]
@@ -393,6 +407,8 @@ def test_warm_compiles_what_a_scene_needs(tmp_path: Path) -> None:
     assert nothing is None
     assert f"{cold['loaded']} kernels, 0 of them compiled now" in said
     assert shinari("warm", str(scene), "--quiet", **variables) == (None, "")
+    with pytest.raises(FileError, match=r"scene\.toml: kernels cannot be copied there: File exists"):
+        _copy({}, scene)
     ran, said = shinari("run", str(scene), "--output", str(tmp_path / "out.npz"), "--json", **variables)
     assert ran["outputs"]
     assert "compiling kernel" not in said

@@ -117,6 +117,7 @@ def test_a_scene_that_diverges_is_not_drawn(folder, capsys):
         (["scene.toml", "--size", "big"], "size"),
         (["scene.toml", "--size", "1x1"], "size"),
         (["scene.toml", "--camera", "underneath"], "camera"),
+        (["scene.toml", "--camera", "1e300,0,0:0,0,0"], "camera"),
         (["scene.toml", "--colour", "loud"], "colour"),
         (["scene.toml", "--background", "noise"], "background"),
         (["scene.toml", "--largest", "0"], "largest"),

@@ -132,3 +132,12 @@ def test_bad_input_is_refused() -> None:
         Colouring(LAYOUT, "heat")
     with pytest.raises(SceneError, match="largest"):
         Colouring(LAYOUT, "strain", largest=0.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_no_number_has_the_colour_of_nothing_and_is_not_the_largest():
+    colouring = Colouring(LAYOUT, "strain")
+    strains = [np.nan, 0.5, np.inf, -np.inf, 0.25, np.nan, 0.0, 0.0, 0.0]
+    assert np.array_equal(colouring.of(0, frame(strains)), colours_of(np.array([0.0, 1.0])))
+    assert np.array_equal(colouring.of(1, frame(strains)), colours_of(np.array([1.0, 0.0, 0.5])))
+    assert colouring.largest == 0.5

@@ -329,6 +329,25 @@ def test_a_vtkhdf_run_may_be_killed_between_any_two_writes(tmp_path, monkeypatch
                 assert np.array_equal(positions, expected[: len(times)])
 
 
+def test_a_vtkhdf_run_may_be_killed_before_its_first_frame(tmp_path, monkeypatch):
+    """HDF5 writes what makes a file readable last."""
+    left = []
+
+    class Told(vtkhdf.Stream):
+        def write(self, data):
+            taken = super().write(data)
+            left.append([path.read_bytes() for path in tmp_path.glob("*.vtkhdf")])
+            return taken
+
+    monkeypatch.setattr(vtkhdf, "Stream", Told)
+    with open_writer(tmp_path / "run.vtkhdf", LAYOUT):
+        assert left
+        assert not any(left)
+        with open_cache(tmp_path / "run.partial.vtkhdf") as cache:
+            assert len(cache) == 0
+            assert cache.layout.particle_count == LAYOUT.particle_count
+
+
 def test_the_spool_header_keeps_its_length(tmp_path):
     """A count of many digits must fit where the count 0 stood."""
     from shinari.io.frame_queue import FrameQueue

@@ -160,6 +160,20 @@ def test_missing_folders_are_made_and_upper_case_extensions_known(tmp_path):
     assert len(read_npz(tmp_path / "a" / "b" / "run.NPZ")["times"]) == 1
 
 
+@pytest.mark.parametrize("suffix", FAST)
+def test_a_name_that_is_no_utf_8_is_written_or_refused_when_opened(tmp_path, suffix):
+    path = tmp_path / os.fsdecode(b"a\xff" + suffix.encode())
+    if suffix in (".usdc", ".usda"):
+        pytest.importorskip("pxr")
+        with pytest.raises(FileError, match="its path is not in UTF-8, and USD takes no other"):
+            open_writer(path, LAYOUT)
+        assert list(tmp_path.iterdir()) == []
+    else:
+        write(path, 2)
+        assert all(left.name.startswith(path.stem) for left in tmp_path.iterdir())
+        assert contents(tmp_path)
+
+
 @pytest.mark.parametrize("suffix", ["", ".abc", ".blend"])
 def test_an_unknown_extension_lists_the_known_ones(tmp_path, suffix):
     with pytest.raises(FileError, match=r"\.npz.*\.ply.*\.usdc.*\.usda.*\.html.*\.vtkhdf"):

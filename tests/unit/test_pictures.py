@@ -362,6 +362,19 @@ def test_the_frames_of_a_video_are_the_nearest_ones():
     assert _at_rate(times, 60.0)[:5] == [0, 0, 1, 1, 2]
     assert _at_rate(5.0 + times, 15.0) == list(range(0, 31, 2))
     assert _at_rate(times[:1], 30.0) == [0]
+    with pytest.raises(SceneError, match=r"fps: 30 in a second are 3e\+13 pictures of a run of 1e\+12 s"):
+        _at_rate(1e12 * times, 30.0)
+    with pytest.raises(SceneError, match="fps: 1e\\+308 in a second"):
+        _at_rate(times, 1e308)
+
+
+def test_a_body_that_is_nowhere_stays_where_it_was(drawing):
+    layout, places = Layout((), (CUBE,), 0, 30.0), [[0.0, 0.0, 0.0]]
+    lost = frame_at(1.0, [], [[np.nan, 0.0, 0.0]])
+    frames = [frame_at(0.0, [], places), lost]
+    assert np.array_equal(painted(layout, frames, 1)[0], painted(layout, frames, 0)[0])
+    turned = frame_at(1.0, [], places, rotations=[[np.nan] * 4])
+    assert colourful(painted(layout, [turned, turned], 1)[0]).any()
 
 
 @pytest.mark.parametrize(

@@ -283,6 +283,18 @@ def test_a_cache_goes_to_the_frame_that_is_asked_for(played):
     assert played.index == 3
 
 
+def test_a_frame_that_is_due_in_a_thousand_years_is_waited_for():
+    cache = Cache(2)
+    cache.times = np.array([0.0, 3e10])
+    played = Playback(cache, playing=True)
+    try:
+        time.sleep(0.2)
+        played.seek(1).result(PATIENCE)
+        assert played.index == 1
+    finally:
+        played.close()
+
+
 def test_a_cache_without_frames_is_refused():
     with pytest.raises(SceneError, match="no frames"):
         Playback(Cache(0))

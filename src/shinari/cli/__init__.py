@@ -17,6 +17,7 @@ A command is a function of the same name as its file, which may return an exit c
 """
 
 import errno
+import io
 import json
 import os
 import sys
@@ -85,6 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):  # None when the process was started without one
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  as long as the process
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names that its encoding lacks, and those of files that are no UTF-8
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _run(words)
     except BrokenPipeError:  # the reader of the output has gone, as in `shinari schema | head`

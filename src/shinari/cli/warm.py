@@ -10,6 +10,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from shinari.errors import FileError
+from shinari.partial_files import reason
+
 _Flag = Parameter(negative=())
 
 
@@ -85,7 +88,10 @@ def _build(scene: Any, settings: dict[str, Any]) -> None:
 
 
 def _copy(loaded: dict[str, Path], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in loaded.values():
-        if path.is_file():
-            shutil.copy(path, folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in loaded.values():
+            if path.is_file():
+                shutil.copy(path, folder)
+    except OSError as error:
+        raise FileError(f"{folder}: kernels cannot be copied there: {reason(error)}") from error

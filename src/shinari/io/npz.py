@@ -29,6 +29,7 @@ from typing import IO
 
 import numpy as np
 
+from shinari.check import short
 from shinari.errors import FileError
 from shinari.input_files import require_regular
 from shinari.io.results import (
@@ -41,7 +42,10 @@ from shinari.io.results import (
     Body,
     DrawnPart,
     Layout,
+    checked_times,
+    checked_vertices,
     frame_shapes,
+    is_numeric,
 )
 from shinari.partial_files import reason
 
@@ -131,7 +135,7 @@ class NpzFrames:
             self._arrays = _mapped(path)
             self.layout = _layout(self._arrays)
             self.title = str(self._arrays["title"])
-            self.times = np.array(self._arrays["times"], np.float64)
+            self.times = checked_times(self._arrays["times"])
             self._columns = self._frame_columns()
         self._check(path)
 
@@ -150,10 +154,11 @@ class NpzFrames:
         count = len(self.times)
         for name, shape in frame_shapes(self.layout).items():
             arrays = self._columns.get(name, [])
-            width = sum(array.shape[1] for array in arrays)
-            if any(len(array) != count for array in arrays) or width != shape[0]:
-                found = ", ".join(str(array.shape) for array in arrays)
-                raise FileError(f"{path}: {name} have shape {found}, expected {(count, *shape)}")
+            shapes = [(count, array.shape[1] if array.ndim > 1 else 0, *shape[1:]) for array in arrays]
+            fit = all(a.shape == s and is_numeric(a.dtype) for a, s in zip(arrays, shapes, strict=True))
+            if not fit or sum(s[1] for s in shapes) != shape[0]:
+                found = ", ".join(f"{array.shape} of {array.dtype}" for array in arrays)
+                raise FileError(f"{path}: {name} have shape {found}, expected numbers of shape {(count, *shape)}")
 
     def _frame_columns(self) -> dict[str, list[np.ndarray]]:
         """The arrays that make each field of the frames, side by side."""
@@ -215,22 +220,31 @@ def description(layout: Layout, title: str) -> dict[str, np.ndarray]:
 def _layout(arrays: dict[str, np.ndarray]) -> Layout:
     """The layout that `description` describes."""
     parts = []
-    names = [str(name) for name in arrays["part_names"]]
-    for k, (name, kind, radius) in enumerate(zip(names, arrays["part_kinds"], arrays["part_radii"], strict=True)):
+    names, kinds = _texts(arrays, "part_names"), _texts(arrays, "part_kinds")
+    for k, (name, kind, radius) in enumerate(zip(names, kinds, arrays["part_radii"], strict=True)):
         start, stop = (int(end) for end in arrays[f"range_{name}"])
         faces = np.asarray(arrays[f"faces_{name}"], np.int64) if kind == "mesh" else None
         flags = {flag: bool(arrays[f"part_{flag}"][k]) for flag in PART_FLAGS}
         closed = CLOSED in arrays and bool(arrays[CLOSED][k])
-        parts.append(DrawnPart(name, str(kind), start, stop, faces, float(radius), closed=closed, **flags))
+        parts.append(DrawnPart(name, kind, start, stop, faces, float(radius), closed=closed, **flags))
     bodies = [
-        Body(name, arrays[f"body_vertices_{name}"], arrays[f"body_faces_{name}"], kind == "rigid")
-        for name, kind in zip(map(str, arrays["body_names"]), arrays["body_kinds"], strict=True)
+        Body(name, checked_vertices(arrays[f"body_vertices_{name}"]), arrays[f"body_faces_{name}"], kind == "rigid")
+        for name, kind in zip(_texts(arrays, "body_names"), _texts(arrays, "body_kinds"), strict=True)
     ]
     rate, measured = float(arrays["frames_per_second"]), "measure_names" in arrays
-    if measured and tuple(map(str, arrays["measure_names"])) not in (MEASURES, MEASURES_0_1):
-        raise ValueError(f"measure_names are {', '.join(map(str, arrays['measure_names']))}")
+    measures = _texts(arrays, "measure_names") if measured else []
+    if measured and tuple(measures) not in (MEASURES, MEASURES_0_1):
+        raise ValueError(f"measure_names are {short(', '.join(measures))}")
     counts = int(arrays["particle_count"]), int(arrays["vertex_count"])
     return Layout(tuple(parts), tuple(bodies), counts[0], rate, counts[1], measured)
+
+
+def _texts(arrays: dict[str, np.ndarray], name: str) -> list[str]:
+    """A list of names or kinds."""
+    array = arrays[name]
+    if array.ndim != 1 or array.dtype.kind != "U":
+        raise ValueError(f"{name} have shape {array.shape} of {array.dtype}, expected texts, one after the other")
+    return array.tolist()
 
 
 @contextmanager

@@ -289,6 +289,36 @@ def frame_shapes(layout: Layout) -> dict[str, tuple[int, ...]]:
     }
 
 
+def is_numeric(kind: np.dtype) -> bool:
+    """Whether an array of a file holds numbers, or flags."""
+    return kind.kind in "biuf"
+
+
+def checked_times(times: np.ndarray) -> np.ndarray:
+    """Times of the frames of a file [s], (T,) float64.
+
+    Raises:
+        ValueError: They are none.
+    """
+    if times.ndim != 1 or not is_numeric(times.dtype) or not np.isfinite(times).all():
+        raise ValueError(f"times have shape {times.shape} of {times.dtype}, expected finite numbers, one a frame")
+    times = np.array(times, np.float64)
+    if (np.diff(times) < 0.0).any():
+        raise ValueError("times go back, expected none below the one before")
+    return times
+
+
+def checked_vertices(vertices: np.ndarray) -> np.ndarray:
+    """Vertices of a body in a file.
+
+    Raises:
+        ValueError: They are none.
+    """
+    if not is_numeric(vertices.dtype) or not np.isfinite(vertices).all():
+        raise ValueError(f"the vertices of a body are {vertices.dtype}, expected finite numbers")
+    return vertices
+
+
 class BodyPoints:
     """Vertices of bodies where they are in a frame, one body after the other.
 

@@ -175,6 +175,8 @@ def open_cache(path: str | os.PathLike) -> Cache:
         raise FileError(f"{path}: is a folder")
     if not os.path.isfile(path):
         raise FileError(f"{path}: is no regular file")
+    if os.path.getsize(path) == 0:
+        raise FileError(f"{path}: is empty; a run that was killed before its first frame may leave such a file")
     if suffix == ".npz":
         return Cache(path, NpzFrames(path))
     if suffix == ".vtkhdf":

@@ -27,6 +27,7 @@ HDF5 1.10 finds the chunks of growing data in tables that only grow; the trees o
 
 import io
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ import numpy as np
 from shinari.errors import require
 from shinari.io.file_writer import FileWriter
 from shinari.io.results import BODY_FIELDS, CLOSED, MEASURES, PART_FLAGS, BodyPoints, Frame, Layout, frame_shapes
-from shinari.partial_files import discard, publish, reserve
+from shinari.partial_files import discard, publish, reserve, scratch
 
 CELL_KINDS = ("Vertices", "Lines", "Polygons", "Strips")
 """The groups of cells, in the order that the specification counts them in."""
@@ -49,19 +50,27 @@ class VtkhdfWriter(FileWriter):
         self._bodies = BodyPoints(layout, [index for index, body in enumerate(layout.bodies) if body.rigid])
         self._count = layout.point_count + self._bodies.count
         h5py = require("h5py", "cache")
-        self._partial = reserve(self.path)
         try:
-            self._stream = Stream(self._partial, "rb+")
-            self._file = h5py.File(self._stream, "w", libver=("v110", "v110"))
-            self._root = self._file.create_group("VTKHDF")
-            self._root.attrs.create("Version", (2, 0), dtype="i8")
-            self._root.attrs.create("Type", np.bytes_("PolyData"))
-            self._define_cells()
-            self._define_steps()
-            self._describe()
-            self._flush()
+            # what makes a file of HDF5 readable is written last: until then a killed run leaves none
+            with scratch(self.path.parent) as folder:
+                self._partial = folder / self.path.name
+                self._stream = Stream(self._partial, "wb+")
+                self._begin(h5py)
+                self._partial = reserve(self.path)
+                self._stream.move(self._partial)
         except Exception as error:
             self._refuse(error)
+
+    def _begin(self, h5py: Any) -> None:
+        """Write the file without frames."""
+        self._file = h5py.File(self._stream, "w", libver=("v110", "v110"))
+        self._root = self._file.create_group("VTKHDF")
+        self._root.attrs.create("Version", (2, 0), dtype="i8")
+        self._root.attrs.create("Type", np.bytes_("PolyData"))
+        self._define_cells()
+        self._define_steps()
+        self._describe()
+        self._flush()
 
     def _define_cells(self) -> None:
         count = self._count
@@ -203,6 +212,8 @@ class VtkhdfWriter(FileWriter):
         discard(self._partial)
 
     def _left(self) -> Path | None:
+        if not hasattr(self, "_partial"):
+            return None
         if hasattr(self, "_file"):
             self._file.close()
             self._stream.close()
@@ -220,6 +231,14 @@ class Stream(io.FileIO):
     """
 
     error: OSError | None = None
+
+    def move(self, target: Path) -> None:
+        """Give the file another name."""
+        if os.name == "nt":
+            shutil.copyfile(self.name, target)  # Windows moves no open file
+        else:
+            os.replace(self.name, target)
+        super().__init__(target, "rb+")
 
     def check(self) -> None:
         """Raise the first error, if there was one."""

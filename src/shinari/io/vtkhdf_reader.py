@@ -1,12 +1,26 @@
 """The frames of a VTKHDF file that shinari wrote, read one by one; see `shinari.io.vtkhdf`."""
 
+import math
 import os
 from typing import Any
 
 import numpy as np
 
+from shinari.check import short
 from shinari.errors import FileError, require
-from shinari.io.results import CLOSED, MEASURES, MEASURES_0_1, PART_FLAGS, Body, DrawnPart, Layout, frame_shapes
+from shinari.io.results import (
+    CLOSED,
+    MEASURES,
+    MEASURES_0_1,
+    PART_FLAGS,
+    Body,
+    DrawnPart,
+    Layout,
+    checked_times,
+    checked_vertices,
+    frame_shapes,
+    is_numeric,
+)
 from shinari.partial_files import reason
 
 POINT_FIELDS = {
@@ -16,6 +30,8 @@ POINT_FIELDS = {
     "forces": "PointData/force",
 }
 """Where the values of the points are, by the field of a frame."""
+MOST_COMPRESSED = 1100
+"""Bytes that one byte of a file can stand for: what Deflate, which other programs may apply, reaches at most."""
 
 
 class VtkhdfFrames:
@@ -59,11 +75,16 @@ class VtkhdfFrames:
 
     def _begin(self, path: str | os.PathLike) -> None:
         try:
+            _check_own(self._file)
             own, steps = self._file["shinari"], self._file["VTKHDF/Steps"]
             self.layout, self.title = _layout(own), str(own.attrs["title"])
             count = int(steps.attrs["NSteps"])
-            self.times = np.asarray(steps["Values"][:count], np.float64)
-            self._count = self.layout.point_count + int(own.attrs["body_vertex_count"])
+            self.times = checked_times(_rows(steps["Values"], count))
+            self._count = self.layout.point_count + sum(len(b.vertices) for b in self.layout.bodies if b.rigid)
+            if own.attrs["body_vertex_count"] != self._count - self.layout.point_count:
+                raise ValueError(
+                    f"body_vertex_count is {short(own.attrs['body_vertex_count'])}, its bodies have another"
+                )
             self._check(path, count)
         except KeyError as error:
             raise FileError(f"{path}: is no run of shinari, or one of an older version: {reason(error)}") from error
@@ -81,10 +102,14 @@ class VtkhdfFrames:
                 continue
             place = POINT_FIELDS.get(name, "PointData/density" if name == "densities" else None)
             dataset = self._file["shinari"][name] if place is None else self._file["VTKHDF"][place]
-            needed = count if place is None else count * self._count
-            shapes = (shape, (len(MEASURES_0_1),)) if name == "measures" else (shape,)
-            if dataset.shape[0] < needed or (place is None and dataset.shape[1:] not in shapes):
-                raise FileError(f"{path}: {dataset.name} has shape {dataset.shape}, too small for {count} steps")
+            needed, rows = (count, shape) if place is None else (count * self._count, shape[1:])
+            shapes = (rows, (len(MEASURES_0_1),)) if name == "measures" else (rows,)
+            if dataset.shape[0] < needed or dataset.shape[1:] not in shapes or not is_numeric(dataset.dtype):
+                raise FileError(
+                    f"{path}: {dataset.name} has shape {dataset.shape} of {dataset.dtype}, expected numbers for "
+                    f"{count} steps"
+                )
+            _check_stored(dataset, needed)
 
     def _points(self, place: str, first: int, last: int) -> np.ndarray:
         """Values of all points in some frames, (last - first, P, ...)."""
@@ -92,24 +117,60 @@ class VtkhdfFrames:
         return rows.reshape(last - first, self._count, *rows.shape[1:])
 
 
+def _check_own(group: Any) -> None:
+    """Refuse what a file takes from elsewhere: HDF5 would open any file, or pipe, that it names."""
+    for name in group:
+        link = type(group.get(name, getlink=True)).__name__
+        if link != "HardLink":
+            raise ValueError(f"{name} in {group.name} is a link: shinari writes no such file")
+        item = group[name]
+        if hasattr(item, "keys"):
+            _check_own(item)
+        elif item.external or item.is_virtual:
+            raise ValueError(f"{item.name} is kept in another file: shinari writes no such file")
+
+
+def _check_stored(dataset: Any, rows: int) -> None:
+    """Refuse rows that no file of this size can hold: HDF5 makes as many as the header says, of nothing."""
+    size = rows * math.prod(dataset.shape[1:]) * dataset.dtype.itemsize
+    if size > MOST_COMPRESSED * dataset.file.id.get_filesize():
+        raise ValueError(f"{dataset.name} has shape {dataset.shape}, and the file does not hold that much")
+
+
+def _rows(dataset: Any, count: int) -> np.ndarray:
+    """The first rows of a dataset; those that follow may not be whole in what a killed run has left."""
+    _check_stored(dataset, count)
+    return dataset[:count]
+
+
+def _whole(dataset: Any) -> np.ndarray:
+    """All of a dataset."""
+    return _rows(dataset, dataset.shape[0])
+
+
 def _layout(own: Any) -> Layout:
     """The layout that `VtkhdfWriter` described."""
     attributes, parts = own.attrs, []
     names = [str(name) for name in attributes["part_names"]]
-    ranges, radii = own["part_ranges"][:].reshape(-1, 2), attributes["part_radii"]
+    ranges, radii = _whole(own["part_ranges"]).reshape(-1, 2), attributes["part_radii"]
     flags = {flag: np.asarray(attributes[f"part_{flag}"]).astype(bool).tolist() for flag in PART_FLAGS}
     for index, (name, kind) in enumerate(zip(names, attributes["part_kinds"], strict=True)):
         start, stop = ranges[index].tolist()
-        faces = own[f"part_faces_{index}"][:].astype(np.int64) if kind == "mesh" else None
+        faces = _whole(own[f"part_faces_{index}"]).astype(np.int64) if kind == "mesh" else None
         own_flags = {flag: values[index] for flag, values in flags.items()}
         own_flags["closed"] = CLOSED in attributes and bool(attributes[CLOSED][index])
         parts.append(DrawnPart(name, str(kind), start, stop, faces, float(radii[index]), **own_flags))
     bodies = [
-        Body(str(name), own[f"body_vertices_{index}"][:], own[f"body_faces_{index}"][:], kind == "rigid")
+        Body(
+            str(name),
+            checked_vertices(_whole(own[f"body_vertices_{index}"])),
+            _whole(own[f"body_faces_{index}"]),
+            kind == "rigid",
+        )
         for index, (name, kind) in enumerate(zip(attributes["body_names"], attributes["body_kinds"], strict=True))
     ]
     measures = tuple(map(str, attributes["measure_names"]))
     if measures not in ((), MEASURES, MEASURES_0_1):
-        raise ValueError(f"measure_names are {', '.join(measures)}")
+        raise ValueError(f"measure_names are {short(', '.join(measures))}")
     count, rate = int(attributes["particle_count"]), float(attributes["frames_per_second"])
     return Layout(tuple(parts), tuple(bodies), count, rate, int(attributes["vertex_count"]), bool(measures))

@@ -55,6 +55,15 @@ def _queued(convert: Convert) -> Callable[[str | os.PathLike, Layout, str], Writ
     return lambda path, layout, title: FrameQueueWriter(path, layout, convert, title=title)
 
 
+def _usd(path: str | os.PathLike, layout: Layout, title: str) -> Writer:
+    """USD takes names of files in UTF-8 alone, which is found out before a run and not after it."""
+    try:
+        os.path.realpath(path).encode()
+    except UnicodeEncodeError as error:
+        raise FileError(f"{path}: its path is not in UTF-8, and USD takes no other") from error
+    return FrameQueueWriter(path, layout, write_usd, title=title)
+
+
 def _drawn(name: str) -> Callable[[str | os.PathLike, Layout, str], Writer]:
     """A function of `shinari.view.render` that draws the frames when the run is over; whether it can is asked now."""
 
@@ -71,8 +80,8 @@ def _drawn(name: str) -> Callable[[str | os.PathLike, Layout, str], Writer]:
 FORMATS: dict[str, Format] = {
     ".npz": Format("arrays for NumPy", _queued(write_npz), measured=True),
     ".ply": Format("a sequence of meshes, one file a frame", lambda p, la, t: PlyWriter(p, la, title=t)),
-    ".usdc": Format("Universal Scene Description, binary", _queued(write_usd), ("pxr", "usd")),
-    ".usda": Format("Universal Scene Description, text", _queued(write_usd), ("pxr", "usd")),
+    ".usdc": Format("Universal Scene Description, binary", _usd, ("pxr", "usd")),
+    ".usda": Format("Universal Scene Description, text", _usd, ("pxr", "usd")),
     ".glb": Format("glTF with morph targets, for short clips", lambda p, la, t: GlbWriter(p, la, title=t)),
     ".pc2": Format("point caches for Blender and 3ds Max", lambda p, la, t: Pc2Writer(p, la, title=t)),
     ".mdd": Format("point caches for Blender and Houdini", lambda p, la, t: MddWriter(p, la, title=t)),

@@ -214,12 +214,15 @@ class Solid:
         self._surface = Surface(plotter, faces, color, hollow=body.hollow)
         self._surface.show(np.asarray(body.vertices)[source])
         self._moving = [self._surface.actor]
+        self._matrix = np.eye(4)
         if body.hollow:
             self._moving.append(_outline(plotter, body.vertices, body.faces))
 
     def show(self, frame: Frame) -> None:
         """Move it."""
-        self._matrix = body_matrix(frame, self._index)
+        matrix = body_matrix(frame, self._index)
+        if np.isfinite(matrix).all():  # one that is nowhere stays where it was
+            self._matrix = matrix
         for actor in self._moving:
             actor.user_matrix = self._matrix
 

@@ -35,6 +35,9 @@ MARGIN = 0.08
 SCENERY = 3.5
 """A collider is part of the motion that the camera fits unless it is so many times as large as the rest, or a plane."""
 
+FARTHEST = 1e12
+"""Largest coordinate of a camera that is asked for [m]: pictures are drawn in single precision."""
+
 
 @dataclass(frozen=True)
 class Camera:
@@ -194,7 +197,8 @@ def parse_camera(text: str) -> str | Camera:
         position, target = (tuple(float(word) for word in half.split(",")) for half in text.split(":"))
     except ValueError:
         position = target = ()
-    if len(position) != 3 or len(target) != 3 or not np.isfinite([*position, *target]).all() or position == target:
+    near = (np.abs([*position, *target]) <= FARTHEST).all()
+    if len(position) != 3 or len(target) != 3 or not near or position == target:
         raise SceneError(
             f"render: camera: {short(text)} is neither one of {', '.join(DIRECTIONS)} nor a position and a target, "
             "as in 2,1.5,3:0,0.5,0"

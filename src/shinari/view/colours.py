@@ -41,8 +41,8 @@ def modes_of(layout: Layout) -> tuple[str, ...]:
 
 
 def colours_of(values: np.ndarray) -> np.ndarray:
-    """Colours of values 0..1, shape (n, 3) uint8; what is above 1 has the colour of 1."""
-    place = np.clip(np.asarray(values, np.float32), 0.0, 1.0) * (len(ANCHORS) - 1)
+    """Colours of values 0..1, shape (n, 3) uint8; what is above 1 has the colour of 1, what is no number that of 0."""
+    place = np.nan_to_num(np.clip(np.asarray(values, np.float32), 0.0, 1.0)) * (len(ANCHORS) - 1)
     below = np.minimum(place.astype(np.int32), len(ANCHORS) - 2)
     low = ANCHORS[below]
     return np.round(low + (place - below)[:, None] * (ANCHORS[below + 1] - low)).astype(np.uint8)
@@ -115,5 +115,5 @@ class Colouring:
             values = self._values[part.start : part.stop]
             if part.kind == "points" and part.varies:
                 values = values[np.asarray(frame.drawn)[varying[part.name]]]
-            largest = max(largest, float(values.max(initial=0.0)))
+            largest = max(largest, float(values.max(initial=0.0, where=np.isfinite(values))))
         return largest

@@ -146,7 +146,7 @@ class Player(ABC):
             waits.append(self._next - time.perf_counter())
         if self.status == "running":
             waits.append(self._last + self._due() / self._speed - time.perf_counter())
-        timeout = max(min(waits), 0.0) if waits else None
+        timeout = float(np.clip(min(waits), 0.0, threading.TIMEOUT_MAX)) if waits else None
         with self._changed:
             if timeout != 0.0:
                 self._changed.wait_for(lambda: self._tasks or self._closed, timeout)

@@ -25,6 +25,8 @@ from shinari.view.pictures import BACKGROUND, SIZE, Painter, parse_color, survey
 PICTURES, VIDEOS = (".png", ".jpg"), (".mp4", ".gif")
 GIF_FPS = 20.0
 """Most pictures in a second of a GIF unless more are asked for: it is a large format."""
+MOST_PICTURES = 1_000_000
+"""Most pictures of a video: more are none that anybody waits for, but a run whose times are wrong."""
 JPEG_QUALITY = 90
 LARGEST = 8192
 """Most pixels along an edge: twice as many are drawn, and drivers end at 16384."""
@@ -237,7 +239,13 @@ def _rate(fps: float | None, own: float, suffix: str) -> float:
 
 def _at_rate(times: np.ndarray, fps: float) -> list[int]:
     """The frames that are nearest to the moments of a video."""
-    count = int(np.floor((times[-1] - times[0]) * fps + 1e-6)) + 1
+    span = float(times[-1] - times[0])
+    if not span * fps < MOST_PICTURES:
+        raise SceneError(
+            f"render: fps: {fps:g} in a second are {span * fps:.3g} pictures of a run of {span:g} s; expected at most "
+            f"{MOST_PICTURES:,}: give fewer"
+        )
+    count = int(np.floor(span * fps + 1e-6)) + 1
     moments = times[0] + np.arange(count) / fps
     after = np.clip(np.searchsorted(times, moments), 1, max(len(times) - 1, 1))
     if len(times) == 1:
