@@ -78,7 +78,7 @@ def block(side, spread=0.0, size=1.0, **settings):
     return sn.Simulation(scene, **{"sleep": False} | settings)
 
 
-@pytest.mark.parametrize(("side", "size", "substeps"), [(5, 1.0, 4), (5, 100.0, 4), (4, 1.0, 10), (7, 1.0, 4)])
+@pytest.mark.parametrize(("side", "size", "substeps"), [(5, 1.0, 4), (5, 100.0, 4), (4, 1.0, 10), (6, 1.0, 4)])
 def test_a_block_of_touching_cubes_stands(side, size, substeps):
     """What carries no load takes no Newton steps, and the columns sink as they would alone."""
     sim = block(side, size=size, substeps=substeps)

@@ -70,7 +70,7 @@ class DirectLimits(NamedTuple):
 LIMITS = {
     "direct": DirectLimits(np.inf, np.inf, np.inf, np.inf),
     "sweeps": DirectLimits(-1.0, -1.0, -1.0, -1.0),
-    "auto": DirectLimits(6.0, 60.0, 500.0, 2500.0),
+    "auto": DirectLimits(6.0, 60.0, 500.0, 1000.0),
 }
 # Newton steps of a substep, at most; most take one: bodies at rest keep their contacts. Steps after which a trial has
 # failed, and where all bodies of a component move. That of a large one at rest is made once, and worth all steps.
