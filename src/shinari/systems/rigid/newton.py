@@ -140,12 +140,11 @@ def choose_solver(
 ):  # fmt: skip
     """Decide whether a component is solved directly or by sweeps in a substep.
 
-    A small component of contacts alone is solved directly, settled or not, if it rests or its masses are different:
-    what Newton steps leave of it is less than what sweeps leave. At rest one factor serves for a whole step; in motion
-    every Newton step would need another. A light component that was not swept is tried: if few Newton steps do not
-    settle it, it is swept until it rests. One with very different masses, whose forces sweeps do not find, is tried in
-    each substep; a simple one that is a figure once a step, and one that has come to rest once in `RETRY` steps, until
-    it succeeds.
+    A small component of contacts alone is tried in each substep if it rests or its masses are different, and swept
+    where Newton steps do not settle it. At rest one factor serves for a whole step; in motion every Newton step would
+    need another. A light component that was not swept is tried: if few Newton steps do not settle it, it is swept until
+    it rests. One with very different masses, whose forces sweeps do not find, is tried in each substep; a simple one
+    that is a figure once a step, and one that has come to rest once in `RETRY` steps, until it succeeds.
 
     Args:
         c: The component.
@@ -171,8 +170,8 @@ def choose_solver(
     if direct and cost > simple * (last - first):
         calm = motion.calm and (heap or not swept or (again and flags.retrying[0] != 0))
         light_enough = cost <= light * (last - first) or cost <= small
-        trial = light_enough and not (heap or motion.calm) and may_be_direct(motion)
-        direct = heap or calm or trial
+        trial = heap or (light_enough and not motion.calm and may_be_direct(motion))
+        direct = calm or trial
     elif direct and components.figure[c] != 0 and not heap:
         direct = trial = again
     components.rounding[c] = ROUNDING * extent_of(c, components, nodes, frames)
@@ -183,7 +182,7 @@ def choose_solver(
     components.direct[c], components.calm[c], components.softness[c] = 1 if direct else 0, 1 if calm else 0, 1.0
     components.gradual[c] = 1 if calm and unjointed and not (heap or swept) else 0
     # a heap that rests from the start has many states to find, over several substeps
-    components.trial[c] = 1 if trial or (calm and not heap and (swept or motion.large)) else 0
+    components.trial[c] = 1 if trial or (calm and (swept or motion.large)) else 0
     components.tries[c] = MOST_STEPS if motion.calm and motion.large else (STIRRED_TRIES if motion.stirred else TRIES)
     if components.trial[c] != 0:
         flags.trying[0] = 1
