@@ -30,8 +30,10 @@ SPREAD = np.array([1.0, 1.0, 5.0, 2.0, 20.0, 2.0])  # of the first generation, a
 
 def tried(environment: VectorEnvironment, weights: np.ndarray, seed: int | list[int]) -> tuple[np.ndarray, np.ndarray]:
     """An episode in each world with its own weights, (W, 6): returns, and which poles still stand at its end."""
-    seen, _ = environment.reset(seed=seed)  # type: ignore[arg-type]
     episodes, count = Episodes(environment.task), environment.num_envs
+    seeds = seed if isinstance(seed, list) else [seed + world for world in range(count)]
+    episodes.start(np.arange(count), [np.random.default_rng(each) for each in seeds])
+    seen = episodes.observe()
     returns, alive, stand = np.zeros(count), np.ones(count, bool), np.zeros(count, bool)
     while alive.any():
         outcome = episodes.act(np.tanh((weights * seen).sum(axis=1))[:, None], alive)

@@ -260,14 +260,14 @@ def test_tables_that_disagree_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "run.vtkhdf", EVERYTHING)
     with h5py.File(tmp_path / "run.vtkhdf", "r+") as file:
         file["VTKHDF/Points"].resize(10, axis=0)
-    with pytest.raises(FileError, match=r"Points has shape \(10, 3\), too small for 3 steps"):
+    with pytest.raises(FileError, match=r"Points has shape \(10, 3\) of float32, expected numbers for 3 steps"):
         open_cache(tmp_path / "run.vtkhdf")
     arrays = read_npz(tmp_path / "run.npz")
     with zipfile.ZipFile(tmp_path / "run.npz", "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w") as stream:
                 np.lib.format.write_array(stream, array[:2] if name == "strains" else array)
-    with pytest.raises(FileError, match=r"strains have shape \(2, 21\), expected \(3, 21\)"):
+    with pytest.raises(FileError, match=r"strains have shape \(2, 21\) of float32, expected numbers of shape \(3, 21\)"):
         open_cache(tmp_path / "run.npz")
 
 
