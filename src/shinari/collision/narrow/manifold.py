@@ -68,6 +68,13 @@ def slope(pose, n):
 
 
 @steady
+def edges_cross(pose_a, pose_b, n):
+    """Whether two edges touch in a point along n: no face lies on a face, and no edge on a face."""
+    slope_a, slope_b = slope(pose_a, n), slope(pose_b, n)
+    return min(slope_a, slope_b) < FLAT and max(slope_a, slope_b) < LYING
+
+
+@steady
 def boxes_manifold(shapes, poses, a, b, margin, rows):
     """Write the contacts of two boxes; see `convex_manifold`."""
     pose_a, pose_b = poses.pose[a], poses.pose[b]
@@ -78,8 +85,7 @@ def boxes_manifold(shapes, poses, a, b, margin, rows):
     gap, axis_kind, i, j, n = box_axis(size_a, pose_a, size_b, pose_b, offset, margin, slack)
     if gap >= margin:
         return separated(rows, gap)
-    slope_a, slope_b = slope(pose_a, n), slope(pose_b, n)
-    if axis_kind == EDGES and min(slope_a, slope_b) < FLAT and max(slope_a, slope_b) < LYING:
+    if axis_kind == EDGES and edges_cross(pose_a, pose_b, n):
         on_a, on_b, feature, between = edge_points(size_a, pose_a, i, size_b, pose_b, j, offset, n, slack)
         if between:
             at = origin(pose_b)
