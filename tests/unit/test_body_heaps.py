@@ -340,28 +340,31 @@ def pen(bodies, seed, **settings):
 
 
 def test_boxes_in_a_pen_come_to_rest():
-    """With a contact at one end only of an edge that lies on a face they went on at 5 to 20 mm/s."""
-    speeds = []
+    """Their contact points flickered, and sweeps did not find the forces: none of six such pens rested after 8 s."""
+    at_rest = 0
     for seed in range(5):
         sim = pen(80, seed, rigid_solver="sweeps")
-        sim.step(420)
-        each = []
-        for _ in range(30):
-            sim.step()
-            each.append(np.percentile(np.linalg.norm(sim.state.body_velocities, axis=1), 90))
-        speeds.append(np.mean(each))
-    assert np.median(speeds) < 2e-3
+        sim.step(480)
+        at_rest += np.linalg.norm(sim.state.body_velocities, axis=1).max() < 1e-4
+    assert at_rest >= 3
 
 
-def test_a_swept_tower_does_not_rock_on():
-    """With a damping ratio of 10 four sweeps did not find the forces, and it rocked at 1.4 to 13 mm/s."""
-    scene = sn.Scene()
+@pytest.mark.parametrize(
+    ("tall", "wide", "turn"), [(0.9, 0.4, 0.05), (0.6, 0.8, -0.1), (0.55, 0.65, 0.2), (0.7, 0.45, 0)]
+)
+def test_a_swept_tower_does_not_rock_on(tall, wide, turn):
+    """With sweeps forward and backward in turn the lower pair was found twice as often, and towers swayed for ever."""
+    scene, top = sn.Scene(), 0.0
     scene.add_collider(sn.Plane(), friction=0.6)
-    for height, spin in ((0.45, 0.1), (1.35, 0.0)):
-        size, turns = (0.4, 0.9, 0.4), (0, 0, spin)
-        scene.add_rigid_body(sn.Box(size), density=500, friction=0.6, position=(0, height, 0), angular_velocity=turns)
+    for size in ((wide, tall, wide), (tall, wide, tall)):
+        pose = {
+            "position": (0.02, top + 0.5 * size[1] + 0.05, -0.01),
+            "rotation": (np.cos(turn), 0.0, np.sin(turn), 0.0),
+        }
+        scene.add_rigid_body(sn.Box(size), density=1000, friction=0.6, **pose)
+        top += size[1] + 0.05
     sim = sn.Simulation(scene, substeps=4, sleep=False, rigid_solver="sweeps")
-    sim.step(120)
+    sim.step(240)
     assert np.abs(sim.state.body_velocities).max() < 1e-6
 
 

@@ -19,6 +19,11 @@ from shinari.shapes.kernels.projection import LARGEST_LABEL
 CORNERS = 8
 MORE = 1.001
 """Part by which a length or area has to be larger than one that was found before."""
+LEVEL, TOUCH = 300.0, 100.0
+"""Lengths, each in units of the length that counts as nothing: depths that differ by less are equal where four corners
+are chosen, and corners with a smaller gap touch."""
+FAINT = 1e-6
+"""Weight of a corner that does not touch where fewer than four do."""
 STEEP = 0.05
 """Cosine between normal and face under which a face is seen edge-on and gives no gaps."""
 BASE = 2 * LARGEST_LABEL
@@ -220,15 +225,41 @@ def area(table, i, j, k):
 
 
 @steady
-def pick_four(table, count, slack):
+def touching_corners(table, count, touch):
+    """How many corners have a gap below `touch`, and the rows of the first four of them."""
+    first = second = third = fourth = touching = 0
+    for i in range(count):
+        if table[i, CORNERS + 4] < touch:
+            first = i if touching == 0 else first
+            second = i if touching == 1 else second
+            third = i if touching == 2 else third
+            fourth = i if touching == 3 else fourth
+            touching += 1
+    return touching, (first, second, third, fourth)
+
+
+@steady
+def pick_four(table, count, slack, radii):
     """Four of more than four corners: the deepest, the farthest from it, and the two that span most area with those.
 
-    Of equally deep corners the outermost counts as the deepest. Of those that are nearly equal the first is taken, so
-    that the choice does not flicker.
+    Corners that touch go before others, which carry nothing. Of nearly equally deep corners the outermost counts as the
+    deepest, and of those that are nearly equal in this the first is taken: a body that rocks a little keeps its corners.
+    Where they flickered from step to step, what lay on them was pushed each time, and heaps did not come to rest.
+
+    Args:
+        table: The table.
+        count: Number of corners.
+        slack: Length that counts as nothing [m].
+        radii: Sum of the radii of both shapes around their cores [m].
 
     Returns:
         Their rows; a row that occurs again stands for none.
     """
+    touch = radii + TOUCH * slack
+    touching, those = touching_corners(table, count, touch)
+    if touching == 4:
+        return those
+    faint = FAINT if touching < 4 else 0.0
     lowest, u_mean, v_mean = np.inf, 0.0, 0.0
     for i in range(count):
         lowest = min(lowest, table[i, CORNERS + 4])
@@ -238,18 +269,21 @@ def pick_four(table, count, slack):
     deepest, most = 0, -1.0
     for i in range(count):
         u, v = table[i, CORNERS] - u_mean, table[i, CORNERS + 1] - v_mean
-        if table[i, CORNERS + 4] <= lowest + slack and u * u + v * v > MORE * most:
+        if table[i, CORNERS + 4] <= lowest + LEVEL * slack and u * u + v * v > MORE * most:
             deepest, most = i, u * u + v * v
     far, most = deepest, 0.0
     for i in range(count):
+        weight = 1.0 if table[i, CORNERS + 4] < touch else faint
         u = table[i, CORNERS] - table[deepest, CORNERS]
         v = table[i, CORNERS + 1] - table[deepest, CORNERS + 1]
-        if u * u + v * v > MORE * most:
-            far, most = i, u * u + v * v
+        distance = weight * (u * u + v * v)
+        if distance > MORE * most:
+            far, most = i, distance
     left, right = deepest, deepest
     high, low = 0.0, 0.0
     for i in range(count):
-        spanned = area(table, deepest, far, i)
+        weight = 1.0 if table[i, CORNERS + 4] < touch else faint
+        spanned = weight * area(table, deepest, far, i)
         if spanned > MORE * high:
             left, high = i, spanned
         if spanned < MORE * low:

@@ -108,7 +108,7 @@ def write_corners(
         return 0
     rows = (NONE, min(1, count - 1), min(2, count - 1), min(3, count - 1))
     if count > most:
-        rows = pick_four(table, count, slack)
+        rows = pick_four(table, count, slack, radii[0] + radii[1])
     i, j, k, m = rows
     p, q, r, s = picked(table, i), picked(table, j), picked(table, k), picked(table, m)
     written = first

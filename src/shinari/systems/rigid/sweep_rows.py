@@ -41,10 +41,10 @@ from shinari.systems.rigid.elements import POINT_STIFFNESS, Elements, PointWork
 from shinari.systems.rigid.points import Terms
 from shinari.systems.rigid.sweep_groups import JOINTS, WIDTH, Batches
 
-# Sweeps of a substep, forward and backward in turn.
+# Sweeps of a substep: the first half of them forward, the others backward.
 SWEEPS = 4
 # Angle omega h for each sweep [rad], and damping ratio.
-RATE, DAMPING = 0.34, 7.0
+RATE, DAMPING = 0.34, 10.0
 _ANGLE = RATE * SWEEPS
 _SPRING, _DAMPER = _ANGLE * _ANGLE, 2.0 * DAMPING * _ANGLE
 # Stiffness of a row in units of the effective mass over h^2, part of an overlap that leaves, and of friction that is

@@ -1,8 +1,9 @@
 """Solution of a component by sweeps: for heaps whose factor would cost too much.
 
-Projected Gauss-Seidel over the groups of elements, colour by colour, forward and backward in turn, warm-started with
-the forces of the last substep. A few sweeps are made; what they leave is corrected in later substeps. Normal forces are
-not negative, and friction is projected onto Coulomb's cone. The rows of the points: `sweep_rows`.
+Projected Gauss-Seidel over the groups of elements, colour by colour, first forward, then backward, warm-started with
+the forces of the last substep. Forward and backward in turn would visit the last colour twice, the second time in vain.
+A few sweeps are made; what they leave is corrected in later substeps. Normal forces are not negative, and friction is
+projected onto Coulomb's cone. The rows of the points: `sweep_rows`.
 """
 
 from typing import Any
@@ -402,17 +403,16 @@ class Sweeps:
             if not alone:
                 p.launch(start_batch, *records, colours=others, grain=GRAIN)
         self._record_renew(p, h)
-        self._record_pair(p, first_point)
-        with p.loop(SWEEPS // 2 - 1):
-            if self._loose:
-                records = elements, components, nodes, self.trees.members
-                p.launch(write_swept_displacement, *records, bodies, self.trees.paths, count=joints, grain=GRAIN)
-            self._record_renew(p, h)
-            if self._loose:
-                p.launch(move_loose_node, nodes, components, frames, solver_frames, count=every)
-                records = self._data, self._values, elements, components, self.trees.members, frames
-                p.launch(evaluate_swept, *records, h, count=joints, grain=GRAIN)
-            self._record_pair(p, first_point)
+        self._record_sweeps(p, first_point, backward=False)
+        if self._loose:
+            records = elements, components, nodes, self.trees.members
+            p.launch(write_swept_displacement, *records, bodies, self.trees.paths, count=joints, grain=GRAIN)
+        self._record_renew(p, h)
+        if self._loose:
+            p.launch(move_loose_node, nodes, components, frames, solver_frames, count=every)
+            records = self._data, self._values, elements, components, self.trees.members, frames
+            p.launch(evaluate_swept, *records, h, count=joints, grain=GRAIN)
+        self._record_sweeps(p, first_point, backward=True)
         self._record_trees(p, finish_tree)
         records = batches, rows, elements, jacobian_rows, self._points, self._work, frames, solver_frames, nodes
         p.launch(finish_batch, *records, joints, count=each, grain=GRAIN)
@@ -425,8 +425,8 @@ class Sweeps:
         p.launch(mark_swept, self._solver_frames, self._graph.nodes, components, count=len(self._solver_frames))
         p.launch(mark_swept_joint, self._values, self._elements, components, count=self._joints)
 
-    def _record_pair(self, p: Program, first_point: int) -> None:
-        """Record a sweep forward and one backward."""
+    def _record_sweeps(self, p: Program, first_point: int, backward: bool) -> None:
+        """Record half of the sweeps, all in one direction."""
         elements, batches, rows, nodes = self._elements, self._order.batches, self._rows, self._graph.nodes
         bodies, paths = self.trees.bodies, self.trees.paths
         if len(self.trees.trees) > 1:
@@ -434,7 +434,7 @@ class Sweeps:
             records = batches, rows, elements, self._points, self._work, trees, bodies, nodes, first_point
             p.launch(write_tree_mobility, *records, count=(self._counts.batches, 0), grain=GRAIN)
         records = self._order.tasks, batches, rows, self._spins, elements, self._jacobian_rows, bodies, paths, nodes
-        for backward in (False, True):
+        with p.loop(SWEEPS // 2):
             for first, others, alone in self._order.colours(backward):
                 if alone or self._joints or len(self._jacobian_rows):
                     singles = *records, self._joints, int(backward)
