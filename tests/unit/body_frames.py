@@ -37,10 +37,13 @@ class Contacts(BodyContacts):
         self._program.run(threads)
 
 
-def contacts_of(scene, frames=None, threads=1, detection="frame"):
-    """Contacts of a scene with its points found for the first substep, and the frames."""
+def contacts_of(scene, frames=None, threads=1, detection="frame", before=None):
+    """Contacts of a scene with its points found for the first substep, after those before, and the frames."""
     frames = frames_of(scene) if frames is None else frames
     contacts = Contacts(collision_shapes_of(scene), frames, DT, H, WEIGHT, detection)
+    if before is not None:
+        keys, cores, forces = before
+        contacts.set_warm_start(keys, np.hstack([cores, forces]))
     contacts.begin()
     contacts.find(threads)
     return contacts, frames

@@ -12,7 +12,7 @@ from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
 from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
-from shinari.collision.narrow.rows import mirror
+from shinari.collision.narrow.rows import forget, mirror
 from shinari.compute import Field, Program, Record, kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.shapes.box import Box
@@ -152,6 +152,7 @@ class Asked(Record):
 def find(i, asked: Asked, shapes: Shapes, poses: Poses):
     """Manifold of a pair; shape 2 i of the poses is its first, 2 i + 1 its second."""
     rows = scratch((ROOM, 14), asked.margin[i])
+    forget(rows)
     swapped = shapes.kind[2 * i] > shapes.kind[2 * i + 1]
     a, b = (2 * i + 1, 2 * i) if swapped else (2 * i, 2 * i + 1)
     kind, count = kind_of_pair(shapes.kind[a], shapes.kind[b]), 0

@@ -11,8 +11,7 @@ from shinari.shapes.capsule import CAPSULE
 from shinari.shapes.plane import PLANE
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.rigid.contact.collision_shapes import collision_shapes_of
-from shinari.systems.rigid.contact.pairs import MOST_SLIDE, MOST_TURN
-from shinari.systems.rigid.contact.table import FEATURES
+from shinari.systems.rigid.contact.pairs import FEATURES, MOST_SLIDE, MOST_TURN
 
 SHAPES = [
     lambda r: sn.Sphere(r),
@@ -302,19 +301,22 @@ def test_carried_points_are_close_to_new_ones(seed):
     frames.w[:count] = 0.02 * rng.normal(size=(count, 3))
     warm_start = 0
     for _ in range(10):
+        # of more than four corners those are chosen again that the pair had
+        before = [column.copy() for column in contacts.warm_start()]
         drift(frames, H)
         contacts.find(1)
         warm_start += int((~contacts.pairs.changed[: contacts.pair_count]).sum())
-        fresh, _ = contacts_of(scene, frames)
+        fresh, _ = contacts_of(scene, frames, before=before)
         table, other = contacts.table, fresh.table
         # corners of equal faces may be those of the one or the other: points are compared by place
         mine, theirs = places(table, frames)[0], places(other, frames)[0]
         ways = np.linalg.norm(mine[:, None] - theirs, axis=2)
-        i, j = np.arange(len(mine)), ways.argmin(axis=1)
-        assert table.count == other.count
-        assert ways.min(axis=1).max() < 0.1
+        # nor need those be the same that were chosen of more than four corners
+        i = np.flatnonzero(ways.min(axis=1) < 0.1)
+        j = ways.argmin(axis=1)[i]
+        assert len(i) >= 0.9 * max(table.count, other.count)
         gaps, fresh_gaps = places(table, frames)[2], places(other, frames)[2]
-        slide = float(MOST_SLIDE) * 0.5 + ways.min(axis=1)
+        slide = float(MOST_SLIDE) * 0.5 + ways.min(axis=1)[i]
         assert (np.abs(gaps[i] - fresh_gaps[j]) <= float(MOST_TURN) * slide).all()
         assert np.abs(table.normal[i] - other.normal[j]).max() <= float(MOST_TURN)
         # opposite points stay opposite: the force of a point has no moment of its own

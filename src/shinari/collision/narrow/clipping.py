@@ -13,6 +13,7 @@ Columns of the table:
 import numpy as np
 
 from shinari.collision.narrow.faces import ROOM
+from shinari.collision.narrow.rows import BEFORE, FEW
 from shinari.maths.function import steady
 from shinari.shapes.kernels.projection import LARGEST_LABEL
 
@@ -20,10 +21,12 @@ CORNERS = 8
 MORE = 1.001
 """Part by which a length or area has to be larger than one that was found before."""
 LEVEL, TOUCH = 300.0, 100.0
-"""Lengths, each in units of the length that counts as nothing: depths that differ by less are equal where four corners
-are chosen, and corners with a smaller gap touch."""
-FAINT = 1e-6
-"""Weight of a corner that does not touch where fewer than four do."""
+"""Lengths in units of the one that counts as nothing, where four corners are chosen: by so much less deep may a corner
+be that the pair had before and still count as the deepest, and corners with a smaller gap touch."""
+KEPT, FAINT = 1.5, 1e-6
+"""Weight of a corner that the pair had before, and factor on that of one that does not touch, where four are chosen."""
+WEIGHT = 0
+"""Column of the weights."""
 STEEP = 0.05
 """Cosine between normal and face under which a face is seen edge-on and gives no gaps."""
 BASE = 2 * LARGEST_LABEL
@@ -225,11 +228,34 @@ def area(table, i, j, k):
 
 
 @steady
-def touching_corners(table, count, touch):
-    """How many corners have a gap below `touch`, and the rows of the first four of them."""
+def squared(table, i, j):
+    """Squared distance of two corners in the projection."""
+    u, v = table[i, CORNERS] - table[j, CORNERS], table[i, CORNERS + 1] - table[j, CORNERS + 1]
+    return u * u + v * v
+
+
+@steady
+def had(table, i):
+    """Whether the pair had the feature of a corner before."""
+    there = False
+    for k in range(FEW):
+        there |= table[k, BEFORE] == table[i, CORNERS + 3]
+    return there
+
+
+@steady
+def weigh_corners(table, count, slack, radii):
+    """Write the weights of corners over the outlines, which nobody needs once they are clipped.
+
+    Returns:
+        How many touch, and the rows of the first four of them.
+    """
     first = second = third = fourth = touching = 0
     for i in range(count):
-        if table[i, CORNERS + 4] < touch:
+        weight = KEPT if had(table, i) else 1.0
+        touches = table[i, CORNERS + 4] < radii + weight * TOUCH * slack
+        table[i, WEIGHT] = weight if touches else FAINT * weight
+        if touches:
             first = i if touching == 0 else first
             second = i if touching == 1 else second
             third = i if touching == 2 else third
@@ -239,15 +265,49 @@ def touching_corners(table, count, touch):
 
 
 @steady
+def deepest_corner(table, count, slack):
+    """The deepest corner; of equally deep ones the outermost, and of those that are nearly equal in this the first.
+
+    With points before, depths are equal that differ by less than `LEVEL`: which one is the deepest of a body that rocks
+    changes from step to step.
+    """
+    lowest, u_mean, v_mean = np.inf, 0.0, 0.0
+    for i in range(count):
+        lowest = min(lowest, table[i, CORNERS + 4])
+        u_mean += table[i, CORNERS] / count
+        v_mean += table[i, CORNERS + 1] / count
+    # where faces that lie on each other are nearly equal, their outlines also cross halfway between their corners
+    equal = lowest + slack * (LEVEL if table[0, BEFORE] >= 0.0 else 1.0)
+    deepest, most = 0, -1.0
+    for i in range(count):
+        u, v = table[i, CORNERS] - u_mean, table[i, CORNERS + 1] - v_mean
+        distance = table[i, WEIGHT] * (u * u + v * v)
+        if table[i, CORNERS + 4] <= equal and distance > MORE * most:
+            deepest, most = i, distance
+    return deepest
+
+
+@steady
+def farthest_corner(table, count, i, j, k):
+    """The corner that is farthest from the nearest of three; one of them may occur again."""
+    far, most = i, 0.0
+    for c in range(count):
+        nearest = min(min(squared(table, c, i), squared(table, c, j)), squared(table, c, k))
+        if table[c, WEIGHT] * nearest > MORE * most:
+            far, most = c, table[c, WEIGHT] * nearest
+    return far
+
+
+@steady
 def pick_four(table, count, slack, radii):
     """Four of more than four corners: the deepest, the farthest from it, and the two that span most area with those.
 
-    Corners that touch go before others, which carry nothing. Of nearly equally deep corners the outermost counts as the
-    deepest, and of those that are nearly equal in this the first is taken: a body that rocks a little keeps its corners.
-    Where they flickered from step to step, what lay on them was pushed each time, and heaps did not come to rest.
+    Corners that touch go before others, which carry nothing, and those that the pair had before go before new ones, so
+    that a body that rocks a little keeps its corners: where they flickered from step to step, each change pushed what
+    lay on them, and heaps did not come to rest.
 
     Args:
-        table: The table.
+        table: The table; see also `shinari.collision.narrow.rows.BEFORE`.
         count: Number of corners.
         slack: Length that counts as nothing [m].
         radii: Sum of the radii of both shapes around their cores [m].
@@ -255,37 +315,21 @@ def pick_four(table, count, slack, radii):
     Returns:
         Their rows; a row that occurs again stands for none.
     """
-    touch = radii + TOUCH * slack
-    touching, those = touching_corners(table, count, touch)
+    touching, those = weigh_corners(table, count, slack, radii)
     if touching == 4:
         return those
-    faint = FAINT if touching < 4 else 0.0
-    lowest, u_mean, v_mean = np.inf, 0.0, 0.0
-    for i in range(count):
-        lowest = min(lowest, table[i, CORNERS + 4])
-        u_mean += table[i, CORNERS] / count
-        v_mean += table[i, CORNERS + 1] / count
-    # where faces that lie on each other are nearly equal, their outlines also cross halfway between their corners
-    deepest, most = 0, -1.0
-    for i in range(count):
-        u, v = table[i, CORNERS] - u_mean, table[i, CORNERS + 1] - v_mean
-        if table[i, CORNERS + 4] <= lowest + LEVEL * slack and u * u + v * v > MORE * most:
-            deepest, most = i, u * u + v * v
-    far, most = deepest, 0.0
-    for i in range(count):
-        weight = 1.0 if table[i, CORNERS + 4] < touch else faint
-        u = table[i, CORNERS] - table[deepest, CORNERS]
-        v = table[i, CORNERS + 1] - table[deepest, CORNERS + 1]
-        distance = weight * (u * u + v * v)
-        if distance > MORE * most:
-            far, most = i, distance
+    deepest = deepest_corner(table, count, slack)
+    far = farthest_corner(table, count, deepest, deepest, deepest)
     left, right = deepest, deepest
     high, low = 0.0, 0.0
     for i in range(count):
-        weight = 1.0 if table[i, CORNERS + 4] < touch else faint
-        spanned = weight * area(table, deepest, far, i)
+        spanned = table[i, WEIGHT] * area(table, deepest, far, i) if i != far else 0.0
         if spanned > MORE * high:
             left, high = i, spanned
         if spanned < MORE * low:
             right, low = i, spanned
+    if left == deepest:
+        left = farthest_corner(table, count, deepest, far, right)
+    elif right == deepest:
+        right = farthest_corner(table, count, deepest, far, left)
     return deepest, far, left, right

@@ -10,6 +10,8 @@ from shinari.shapes.kernels.projection import NONE
 
 CORE_A, RADIUS_A, CORE_B, RADIUS_B, NORMAL, GAP, FEATURE, OF_A, WIDTH = 0, 3, 4, 7, 8, 11, 12, 13, 14
 """Columns: core point and radius of a, the same of b, normal from b to a, gap, feature, whether it turns with a."""
+BEFORE, FEW = OF_A, 4
+"""Column of the first few rows in which a manifold finds the features that the pair had, -1 where it had none."""
 Rows = Annotated[Any, View(np.float64, WIDTH)]
 """Rows of a manifold as a parameter; also the work table of `clipping`."""
 
@@ -21,6 +23,13 @@ def write_row(out, i, on_a, radius_a, on_b, radius_b, n, gap, feature, of_a):
     out[i, 4], out[i, 5], out[i, 6], out[i, 7] = on_b[0], on_b[1], on_b[2], radius_b
     out[i, 8], out[i, 9], out[i, 10] = n[0], n[1], n[2]
     out[i, 11], out[i, 12], out[i, 13] = gap, feature, of_a
+
+
+@steady
+def forget(rows):
+    """The pair had no points before."""
+    for k in range(FEW):
+        rows[k, BEFORE] = -1.0
 
 
 @steady

@@ -20,7 +20,7 @@ from shinari.collision.narrow.mesh_pool import POOL
 from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
-from shinari.collision.narrow.rows import CORE_A, CORE_B, GAP, NORMAL, WIDTH
+from shinari.collision.narrow.rows import CORE_A, CORE_B, GAP, NORMAL, WIDTH, forget
 from shinari.compute import Field, Program, Record, kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -299,6 +299,7 @@ def gap_at_end(manifold, a, b, margin, shapes, poses, collision_shapes, frames, 
     """Least gap of a pair at the end of the substep [m]."""
     set_pose_at(poses, collision_shapes, frames, a, 1.0)
     set_pose_at(poses, collision_shapes, frames, b, 1.0)
+    forget(rows)
     return lowest_row(rows, manifold(shapes, poses, a, b, margin, rows), margin)[0]
 
 
@@ -335,6 +336,7 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
                 set_pose_at(poses, collision_shapes, frames, a, time)
                 set_pose_at(poses, collision_shapes, frames, b, time)
                 margin = 1.05 * fastest + allowed
+                forget(rows)
                 count = manifold(shapes, poses, first, second, margin, rows)
                 gap, n = lowest_row(rows, count, margin)
                 depth = gap + allowed

@@ -8,8 +8,7 @@ from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import add, scale
 from shinari.systems.rigid.contact.margins import Detection
-from shinari.systems.rigid.contact.pairs import Points
-from shinari.systems.rigid.contact.table import FEATURES
+from shinari.systems.rigid.contact.pairs import FEATURES, Points
 from shinari.systems.rigid.elements import Elements, PointWork
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.progress import ROOM, Counts, Flags

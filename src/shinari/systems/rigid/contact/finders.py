@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from shinari.collision.broad.pairs import first_from
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.faces import ROOM, SMALL_ROOM
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
 from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
-from shinari.collision.narrow.rows import GAP, NORMAL, WIDTH, mirror
+from shinari.collision.narrow.rows import BEFORE, FEW, GAP, NORMAL, WIDTH, forget, mirror
 from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -25,9 +26,19 @@ from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.hull_lanes import lowest_along
 from shinari.shapes.registry import types_of_kinds
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
-from shinari.systems.rigid.contact.margins import FrameMargins
+from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_points import PairPoints, vector_at
-from shinari.systems.rigid.contact.pairs import BALLS, BOXES, CAPSULES, CONVEX, PLANES, Pairs, write_slots
+from shinari.systems.rigid.contact.pairs import (
+    BALLS,
+    BOXES,
+    CAPSULES,
+    CONVEX,
+    FEATURES,
+    PLANES,
+    Pairs,
+    Points,
+    write_slots,
+)
 
 # Part of the size of a shape by which a known gap has to exceed the one up to which points are sought. The normals of
 # faces are preferred to directions that are better by a hundredth of it: a search may miss as much.
@@ -66,6 +77,20 @@ def keep_separation(p, b, pairs, poses, rows):
     pairs.separation[p] = np.float32(n[0]), np.float32(n[1]), np.float32(n[2])
 
 
+@steady
+def recall(p, base, pairs, points, detection, rows):
+    """Write the features that pair p has in the table to where a manifold looks for them; `base` is its first key."""
+    forget(rows)
+    at, last = pairs.start[p], pairs.start[p] + pairs.rows[p]
+    if pairs.rows[p] == 0 and pairs.before[p] < 0:
+        # of a state that was loaded
+        last = detection.points[0]
+        at = first_from(base, points.key, 0, last)
+    for k in range(FEW):
+        if at + k < last and points.key[at + k] < base + FEATURES:
+            rows[k, BEFORE] = np.float64(points.key[at + k] - base)
+
+
 def _finder(
     wanted: int, manifold: Any, name: str, room: int = ROOM, known: Any = no_gap, keep: Any = keep_nothing
 ) -> Any:
@@ -77,7 +102,7 @@ def _finder(
 
     def find(
         i, pairs: Pairs, stored: PairPoints, collision_shapes: CollisionShapeArrays, shapes: Shapes, frame_poses: Poses,
-        poses: Poses, margins: FrameMargins, time: float
+        poses: Poses, margins: FrameMargins, points: Points, detection: Detection, time: float
     ):  # fmt: skip
         """Points of a pair of the kind."""
         p = pairs.sought[i]
@@ -89,6 +114,7 @@ def _finder(
                 if gap > pairs.margin[p] + SURE * collision_shapes.size[a]:
                     pairs.margin[p] = gap
                     return
+            recall(p, (a * len(collision_shapes) + b) * FEATURES, pairs, points, detection, rows)
             swapped = shapes.kind[a] > shapes.kind[b]
             first, second = (b, a) if swapped else (a, b)
             count = manifold(shapes, poses, first, second, pairs.margin[p], rows)

@@ -57,6 +57,9 @@ ASIDE = 0.25
 # The same for pairs with a mesh, whose faces are not flat.
 MOST_MESH_TURN, MOST_MESH_SLIDE = 0.002, 0.001
 
+# A key is the number of the pair, a * G + b, times this, plus the number of the feature.
+FEATURES = 1 << 28
+
 # Kinds of pairs, by the shapes of the two.
 PLANES, BALLS, CAPSULES, BOXES, CONVEX, MESHES = range(6)
 

@@ -26,6 +26,7 @@ from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_lists import give_places, list_sought
 from shinari.systems.rigid.contact.pair_points import FEW_POINTS, PairPoints
 from shinari.systems.rigid.contact.pairs import (
+    FEATURES,
     MESHES,
     Pairs,
     Points,
@@ -39,8 +40,6 @@ from shinari.systems.rigid.contact.pairs import (
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.progress import ROOM
 
-# A key is the number of the pair, a * G + b, times this, plus the number of the feature.
-FEATURES = 1 << 28
 # Largest distance, in sizes of the smaller collision shape, at which a point takes the force of one with another key.
 CLOSE = 0.1
 # Pairs for each thread, and pairs whose points it seeks.
@@ -188,7 +187,7 @@ class BodyContacts:
             self._collision_shapes.shapes.kind,
         )
         if kind != MESHES:
-            records = self.pairs, self.stored, arrays, *poses, self.margins
+            records = self.pairs, self.stored, arrays, *poses, self.margins, self.table, self.detection
             p.launch(finder(kind, kinds), *records, 2.0 * self._h, count=count, grain=SEARCHES)
             return
         # imported here: a scene without meshes does not wait for their kernels
