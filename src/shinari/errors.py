@@ -78,6 +78,10 @@ class FluidWarning(UserWarning):
     """Fluids that are simulated, but outside of what is known to work, or that have met a limit of their own."""
 
 
+class FailureWarning(UserWarning):
+    """What tears or flows under less than the load that its strain stands for, at these substeps."""
+
+
 class SeamWarning(UserWarning):
     """A sheet whose mesh has vertices twice, so that it comes apart along a seam."""
 

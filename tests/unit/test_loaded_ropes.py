@@ -214,6 +214,7 @@ def test_an_attachment_that_breaks_lets_the_load_fall():
     assert length(sim, line) < 1.02
 
 
+@pytest.mark.filterwarnings("ignore::shinari.FailureWarning")
 def test_what_can_tear_is_left_to_the_sweeps():
     scene, line, _ = hung(1000, tear_strain=0.5)
     sim = sn.Simulation(scene, substeps=10)

@@ -10,6 +10,9 @@ from test_checkpoint import rich_scene, solids_scene
 import shinari as sn
 from shinari.scene.handle import Handle
 
+# what tears here is pulled to a length
+pytestmark = pytest.mark.filterwarnings("ignore::shinari.FailureWarning")
+
 Pinning = dict[str, list[int]]
 
 

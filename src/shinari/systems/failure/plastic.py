@@ -29,6 +29,7 @@ from shinari.model.particles import Particles
 from shinari.model.state import State
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
+from shinari.systems.failure.early_failure import warn_of_early_failure
 from shinari.systems.failure.tearing import Edges, Tetrahedra, right_cauchy_green
 from shinari.systems.rows.row_access import Cells, Layout, Parameters, set_parameter
 
@@ -188,6 +189,7 @@ class FlowModel(SystemModel):
         from shinari.systems.rows.system import block_solvers
 
         model, h = bound.model, bound.settings.substep
+        warn_of_early_failure(bound, ((each.block, each.rows) for each in model.plastic_rows), "yield_strain")
         return [PlasticFlow(model, bound.state, block_solvers(bound), bound.particles, h)] if model.plastic_rows else []
 
 

@@ -1,8 +1,8 @@
 """Tearing: rows that are strained beyond their limit let go for good, and what they held goes with them.
 
 Distance rows are judged by (|x0 - x1| - L) / L, tetrahedra by their largest principal strain s - 1, where s^2 is the
-largest eigenvalue of F^T F: what they are strained by at the end of a substep. Where a sheet is so stiff and light that
-one iteration does not solve it, neighbouring rows differ, and the first tears too early; substeps help.
+largest eigenvalue of F^T F: what they are strained by at the end of a substep. Of what tears too early at its substeps
+`early_failure` warns.
 
 A triangle that has lost an edge, and a tetrahedron that has let go, is removed: it is no longer drawn, feels no air and
 keeps nothing off; no particle is removed. Edges without a triangle left and rows that bend two triangles go with them.
@@ -25,6 +25,7 @@ from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
 from shinari.scene.materials import ClothMaterial
 from shinari.scene.objects import ParticleObject
+from shinari.systems.failure.early_failure import warn_of_early_failure
 from shinari.systems.rows.row_access import Broken, Cells, Coefficients, Layout, Parameters, parameter, release_row
 
 if TYPE_CHECKING:
@@ -227,7 +228,9 @@ class TearingModel(SystemModel):
         """The rows of a simulation."""
         from shinari.systems.rows.system import block_solvers
 
-        return [TearingSystem(bound.model, block_solvers(bound), bound.particles)] if bound.model.tearable_rows else []
+        rows = bound.model.tearable_rows
+        warn_of_early_failure(bound, ((each.block, each.rows) for each in rows), "tear_strain")
+        return [TearingSystem(bound.model, block_solvers(bound), bound.particles)] if rows else []
 
 
 class TearingSystem(System):
