@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -148,3 +149,30 @@ def test_what_cannot_be_plotted_is_refused(
         (tmp_path / "folder.png").mkdir()
         with pytest.raises(FileError, match="folder"):
             plot_run(cache, tmp_path / "folder.png")
+
+
+@pytest.mark.parametrize("scale", [1e307, -1e308, 1.7e308, np.inf])
+def test_values_that_no_axis_holds_leave_gaps_and_the_picture_says_so(scale: float, tmp_path: Path) -> None:
+    path = tmp_path / "diverged.npz"
+    with open_writer(path, LAYOUT) as writer:
+        none, point = np.zeros((0, 3)), np.zeros((1, 3))
+        for index, size in enumerate((1.0, 2.0, scale, -scale)):
+            frame = Frame(0.1 * index, point, point, none, np.zeros((0, 4)), none, none)
+            values = {"strains": np.zeros(1), "forces": np.zeros(1), "measures": np.full(len(MEASURES), size)}
+            writer.write(replace(frame, **values))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["plot", str(path), "-o", str(tmp_path / "run.svg")]) == OK
+        assert main(["plot", str(path), "-o", str(tmp_path / "run.png")]) == OK
+    words = re.findall(r"<text[^>]*>([^<]*)</text>", (tmp_path / "run.svg").read_text())
+    assert words.count("gaps: beyond 1e+300") == 5
+    with open_cache(path) as cache:
+        figure = _figure("", cache.times, dict(zip(MEASURES, cache.measures().T, strict=True)), ["strain"])
+    for line in figure.axes[0].lines:
+        assert np.array_equal(line.get_ydata(), [100.0, 200.0, np.nan, np.nan], equal_nan=True)
+
+
+def test_a_title_is_no_formula(tmp_path: Path) -> None:
+    write(tmp_path / "run.npz", title="costs $5_^$")
+    assert main(["plot", str(tmp_path / "run.npz"), "-o", str(tmp_path / "run.svg")]) == OK
+    assert ">costs $5_^$</text>" in (tmp_path / "run.svg").read_text()

@@ -3,10 +3,14 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from shinari import cli
+from shinari.sweeps.plot import plot_study
 from shinari.sweeps.study import Study
 
 pytest.importorskip("pyarrow")
@@ -110,3 +114,14 @@ def test_a_folder_without_a_study(base, capsys, command):
     Path("empty/plan.json").write_text("{")
     assert sweep(command, "empty") == cli.BAD_INPUT
     assert "is no plan of a study" in capsys.readouterr().err
+
+
+def test_a_plot_of_values_that_no_axis_holds_and_of_names_that_look_like_formulas(tmp_path):
+    pytest.importorskip("matplotlib")
+    columns = {"costs $5_^$": np.array([0.0, 1.0, 2.0]), "energy $^$": np.array([-1.7e308, 1.0, 1.7e308])}
+    study: Any = SimpleNamespace(
+        folder=tmp_path, plan=SimpleNamespace(parameters={"costs $5_^$": "0,1,2"}), columns=lambda: list(columns),
+        column=columns.__getitem__,
+    )  # fmt: skip
+    plot_study(study, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 5000

@@ -447,3 +447,18 @@ def test_without_mujoco_the_error_names_the_extra(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(sn.MissingExtraError, match=r"\[robot\]"):
         load(write(tmp_path, ARM))
+
+
+@pytest.mark.parametrize(
+    ("law", "problem"),
+    [
+        ('multiplier="nan"', "multiplier: expected a finite number, got nan"),
+        ('offset="inf"', "offset: expected a finite number, got inf"),
+        ('offset="far"', "offset: expected a number, got 'far'"),
+    ],
+)
+def test_a_law_of_a_follower_that_is_no_number_is_refused_by_its_joint(law: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM.replace("<dynamics", f'<mimic joint="other" {law}/><dynamics'))
+    with pytest.raises(sn.FileError, match=f"<mimic> of joint 'shoulder': {problem}"):
+        sn.load_robot(path, sn.Scene())

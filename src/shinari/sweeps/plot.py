@@ -10,6 +10,7 @@ from shinari import check
 from shinari.errors import FileError, SceneError, require
 from shinari.partial_files import check_target, writing
 from shinari.sweeps.study import Study
+from shinari.view.curves import drawable
 
 FORMATS = (".png", ".svg", ".pdf")
 MOST = 12
@@ -23,7 +24,7 @@ def plot_study(
 
     Args:
         study: The study.
-        path: Picture to write, `.png`, `.svg` or `.pdf`.
+        path: Picture to write, `.png`, `.svg` or `.pdf`. Values beyond 1e300 are left out.
         x: Names for the axes across; None: all parameters that are numbers.
         y: Names for the axes up; None: all measures that are numbers.
 
@@ -48,14 +49,14 @@ def plot_study(
     for row, (name, values) in enumerate(up.items()):
         for column, (path_across, places) in enumerate(across.items()):
             axis = axes[row, column]
-            axis.plot(places, values, "o", markersize=4, alpha=0.7, markeredgewidth=0.0)
+            axis.plot(drawable(places), drawable(values), "o", markersize=4, alpha=0.7, markeredgewidth=0.0)
             axis.grid(alpha=0.3)
             if str(study.plan.parameters.get(path_across, "")).startswith("log:"):
                 _logarithmic(axis, places)
             if column == 0:
-                axis.set_ylabel(name)
+                axis.set_ylabel(name, parse_math=False)
             if row == len(up) - 1:
-                axis.set_xlabel(path_across)
+                axis.set_xlabel(path_across, parse_math=False)
     with writing(path) as partial:
         figure.savefig(partial, dpi=120)
 

@@ -22,6 +22,8 @@ RESOLUTION = 150
 """Pixels in an inch of a .png."""
 FEW = 30
 """Up to so many frames the points of the curves are marked."""
+LARGEST = 1e300
+"""Largest value that is drawn: an axis adds margins to the range of the values, and rounds it up."""
 
 
 def plot_run(cache: Cache, path: str | os.PathLike, what: Sequence[str] = CURVES) -> None:
@@ -29,7 +31,8 @@ def plot_run(cache: Cache, path: str | os.PathLike, what: Sequence[str] = CURVES
 
     Args:
         cache: The run.
-        path: Picture to write, .png or .svg; a file of that name is replaced.
+        path: Picture to write, .png or .svg; a file of that name is replaced. Values beyond 1e300, as of a run that
+            diverges, leave gaps, and the picture says so.
         what: Some of `CURVES`, in their order from top to bottom; `"momentum"` makes two panels.
 
     Raises:
@@ -65,18 +68,31 @@ def _figure(title: str, times: np.ndarray, values: dict[str, np.ndarray], what: 
         plot.margins(x=0.02)
         plot.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     axes[-1].set_xlabel("time [s]")
-    figure.suptitle(title)
+    figure.suptitle(title, parse_math=False)
     return figure
 
 
+def drawable(values: np.ndarray) -> np.ndarray:
+    """Values with nan, which leaves a gap, for those beyond what an axis can hold."""
+    return np.where(np.abs(values) <= LARGEST, values, np.nan)
+
+
+def _draw(plot: Any, times: np.ndarray, values: np.ndarray, **style: Any) -> None:
+    """Draw a curve; a panel some of whose values are too large to be drawn says so."""
+    if np.any(np.abs(values) > LARGEST):
+        plot.set_title(f"gaps: beyond {LARGEST:g}", loc="right", color="#b84c57")
+    plot.plot(times, drawable(values), **style)
+
+
 def _energy(plot: Any, times: np.ndarray, values: dict[str, np.ndarray], marker: str) -> None:
-    total = values["kinetic"] + values["gravitational"] + values["elastic"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values["kinetic"] + values["gravitational"] + values["elastic"]
     for name, color in (("kinetic", "#3d7acc"), ("gravitational", "#4d9e5c"), ("elastic", "#e07533")):
-        plot.plot(times, values[name], marker=marker, ms=3, color=color, label=name)
-    plot.plot(times, total, ls="--", marker=marker, ms=3, color="#444444", label="total")
+        _draw(plot, times, values[name], marker=marker, ms=3, color=color, label=name)
+    _draw(plot, times, total, ls="--", marker=marker, ms=3, color="#444444", label="total")
     work = values["external_work"]
     if np.nan_to_num(work).any():
-        plot.plot(times, work, ls=":", marker=marker, ms=3, color="#b84c57", label="work from outside")
+        _draw(plot, times, work, ls=":", marker=marker, ms=3, color="#b84c57", label="work from outside")
     plot.set(title="energy", ylabel="[J]")
 
 
@@ -85,20 +101,22 @@ def _vector(name: str, title: str, unit: str) -> Any:
 
     def draw(plot: Any, times: np.ndarray, values: dict[str, np.ndarray], marker: str) -> None:
         for axis, color in zip("xyz", ("#b84c57", "#4d9e5c", "#3d7acc"), strict=True):
-            plot.plot(times, values[f"{name}_{axis}"], marker=marker, ms=3, color=color, label=axis)
+            _draw(plot, times, values[f"{name}_{axis}"], marker=marker, ms=3, color=color, label=axis)
         plot.set(title=title, ylabel=f"[{unit}]")
 
     return draw
 
 
 def _residual(plot: Any, times: np.ndarray, values: dict[str, np.ndarray], marker: str) -> None:
-    plot.plot(times, values["residual"], marker=marker, ms=3, color="#b84c57", label="largest")
+    _draw(plot, times, values["residual"], marker=marker, ms=3, color="#b84c57", label="largest")
     plot.set(title="residual", ylabel="[unit of the row]")
 
 
 def _strain(plot: Any, times: np.ndarray, values: dict[str, np.ndarray], marker: str) -> None:
-    plot.plot(times, 100.0 * values["largest_strain"], marker=marker, ms=3, color="#8566b3", label="largest")
-    plot.plot(times, 100.0 * values["mean_strain"], marker=marker, ms=3, color="#3d7acc", label="mean")
+    with np.errstate(over="ignore"):
+        largest, mean = 100.0 * values["largest_strain"], 100.0 * values["mean_strain"]
+    _draw(plot, times, largest, marker=marker, ms=3, color="#8566b3", label="largest")
+    _draw(plot, times, mean, marker=marker, ms=3, color="#3d7acc", label="mean")
     plot.set(title="strain", ylabel="[%]")
 
 

@@ -251,8 +251,9 @@ def _number(element: Element, key: str, source: Source, name: str) -> float:
     try:
         return float(text)
     except ValueError:
+        owner = "joint" if element.tag in ("limit", "mimic") else "link"
         raise FileError(
-            f"{source.path}: <{element.tag}> of link {name!r}: {key}: expected a number, got {check.short(text)}"
+            f"{source.path}: <{element.tag}> of {owner} {name!r}: {key}: expected a number, got {check.short(text)}"
         ) from None
 
 
@@ -286,11 +287,15 @@ def _prepare_joint(joint: Element, links: set[str], source: Source) -> None:
     mimic = joint.find("mimic")
     if mimic is not None:
         joint.remove(mimic)
-        source.mimics[name] = (
-            mimic.get("joint", ""),
-            _number(mimic, "multiplier", source, name) if mimic.get("multiplier") else 1.0,
-            _number(mimic, "offset", source, name),
-        )
+        if not mimic.get("multiplier"):
+            mimic.set("multiplier", "1")
+        law = [_number(mimic, key, source, name) for key in ("multiplier", "offset")]
+        for key, value in zip(("multiplier", "offset"), law, strict=True):
+            if not math.isfinite(value):
+                raise FileError(
+                    f"{source.path}: <mimic> of joint {name!r}: {key}: expected a finite number, got {value}"
+                )
+        source.mimics[name] = (mimic.get("joint", ""), law[0], law[1])
     _prepare_bounds(joint, name, source)
 
 
