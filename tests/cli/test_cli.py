@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tomllib
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 import shinari as sn
-from browser_help import PATIENCE, until
 from shinari import cli
 from shinari.cli.warm import _copy
 from shinari.errors import FileError
@@ -20,29 +18,6 @@ from shinari.geometry.files.meshes import write_mesh
 from shinari.io.npz import read_npz
 
 ROOT = Path(__file__).parents[2]
-SCENE = """
-[scene]
-title = "small"
-[simulation]
-duration = 0.2
-frames_per_second = 30
-substeps = 3
-threads = 1
-[[cloth]]
-name = "flag"
-grid = { shape = [5, 5] }
-pin = [0, 4]
-[[rope]]
-name = "rope"
-from = [2, 0, 0]
-to = [3, 0, 0]
-count = 4
-pin = [0]
-[[collider]]
-name = "ball"
-shape = { type = "sphere", radius = 0.2 }
-motion = { type = "oscillation", centre = [0, -0.3, 0], amplitude = [0.3, 0, 0], frequency = 1 }
-"""
 
 DIVERGING = """
 [simulation]
@@ -55,13 +30,6 @@ name = "dust"
 positions = [[0, 0, 0]]
 velocity = [1e308, 0, 0]
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "scene.toml").write_text(SCENE)
-    return tmp_path
 
 
 def report(capsys: pytest.CaptureFixture[str]) -> dict:
@@ -160,7 +128,8 @@ def test_resume_goes_on_exactly(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "duration" in capsys.readouterr().err
     assert cli.main(["run", "--resume", "c.vtkhdf", "--duration", "1", "--dt", "0.1"]) == cli.BAD_INPUT
     assert "dt" in capsys.readouterr().err
-    (folder / "scene.toml").write_text(SCENE.replace("pin = [0, 4]", "pin = [0]"))
+    scene = folder / "scene.toml"
+    scene.write_text(scene.read_text().replace("pin = [0, 4]", "pin = [0]"))
     assert cli.main(["run", "scene.toml", "--resume", "c.vtkhdf"]) == cli.BAD_INPUT
     assert "not the one that was saved" in capsys.readouterr().err
 
@@ -431,93 +400,3 @@ def test_every_command_has_its_file_and_is_imported_late() -> None:
     assert output.rstrip().endswith("[]")
     for word in ("run", "demo", "info", "schema", "doctor", "Exit codes"):
         assert word in output
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.ordinary_kernels
-def test_ctrl_c_leaves_a_valid_result_and_a_checkpoint(folder: Path) -> None:
-    words = [sys.executable, "-m", "shinari.cli", "run", "scene.toml", "-o", "a.npz", "a.vtkhdf", "--duration", "1e6"]
-    process = subprocess.Popen([*words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    partial = folder / "a.partial.vtkhdf"
-
-    # the file has a quarter of a megabyte before its first frame: wait until there are several
-    def running() -> bool:
-        assert process.poll() is None, process.communicate()[1]
-        return partial.exists() and partial.stat().st_size > 500_000
-
-    until(running, "several frames", PATIENCE)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == cli.INTERRUPTED, err
-    said = json.loads(out)
-    assert said["status"] == "interrupted"
-    assert "stopping" in err
-    arrays = read_npz(folder / "a.npz")
-    assert len(arrays["times"]) == said["frames"] > 1
-    assert not list(folder.glob("*.partial*"))
-    simulation = sn.Simulation.load(folder / "a.checkpoint.vtkhdf")
-    assert simulation.state.frame == said["steps"]
-
-    straight = sn.Simulation(sn.load_scene(folder / "scene.toml"), substeps=3, threads=1)
-    straight.step(said["steps"] + 5)
-    simulation.step(5)
-    assert simulation.state == straight.state
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.ordinary_kernels
-def test_a_killed_run_leaves_a_checkpoint_that_resumes_exactly(folder: Path) -> None:
-    words = [sys.executable, "-m", "shinari.cli", "run", "scene.toml", "-o", "a.npz", "--duration", "1e6"]
-    process = subprocess.Popen(
-        [*words, "--checkpoint", "k.vtkhdf", "--checkpoint-every", "0.1"], stderr=subprocess.DEVNULL
-    )
-    frames = folder / "a.partial.npz.npy"
-
-    # a frame is of two steps: a slow first step may see a checkpoint before the second frame
-    def running() -> bool:
-        assert process.poll() is None
-        return (folder / "k.vtkhdf").exists() and len(np.load(frames)) > 1
-
-    until(running, "a checkpoint and two frames", PATIENCE)
-    process.kill()
-    process.wait(timeout=PATIENCE)
-    assert not (folder / "a.npz").exists()
-    assert len(np.load(frames)) > 1
-    resumed = sn.Simulation.load(folder / "k.vtkhdf")
-    assert resumed.state.frame > 0
-    straight = sn.Simulation(sn.load_scene(folder / "scene.toml"), substeps=3, threads=1)
-    straight.step(resumed.state.frame + 5)
-    resumed.step(5)
-    assert resumed.state == straight.state
-
-
-PRINTING = ("schema", "info scene.toml", "info scene.toml --json", "info none.toml --json", "--help", "--version")
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
-@pytest.mark.parametrize("line", PRINTING)
-def test_a_full_disk_under_the_output_is_one_line(folder: Path, line: str) -> None:
-    words = line.split()
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "shinari.cli", *words], stdout=full, stderr=subprocess.PIPE, text=True
-        )
-    assert done.returncode == cli.BAD_INPUT
-    assert done.stderr == "shinari: standard output: cannot be written: No space left on device\n"
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
-def test_nowhere_to_write_at_all_still_gives_a_code(folder: Path) -> None:
-    with open("/dev/full", "w") as full:
-        for words, code in ((["schema"], cli.BAD_INPUT), (["info", "none.toml"], cli.BAD_INPUT)):
-            done = subprocess.run([sys.executable, "-m", "shinari.cli", *words], stdout=full, stderr=full)
-            assert done.returncode == code
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
-@pytest.mark.parametrize("words", ["schema", "info scene.toml"])
-@pytest.mark.parametrize("sink", ["| true", "| head -n 1 > head.txt", ">&-"])
-def test_a_reader_that_has_gone_is_no_error(folder: Path, words: str, sink: str) -> None:
-    line = f"{sys.executable} -m shinari.cli {words} {sink}"
-    done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], stderr=subprocess.PIPE, text=True)
-    assert (done.returncode, done.stderr) == (cli.OK, "")
