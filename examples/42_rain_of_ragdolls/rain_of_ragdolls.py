@@ -102,7 +102,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Let it rain, check, write results."""
     parser = argparse.ArgumentParser(description="ragdolls fall into a heap")
     parser.add_argument("--figures", type=int, default=6, help="ragdolls")
-    parser.add_argument("--frames", type=int, default=300, help="frames of 1/60 s; all lie after 280")
+    parser.add_argument("--frames", type=int, default=390, help="frames of 1/60 s; all lie after 360")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the results")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
