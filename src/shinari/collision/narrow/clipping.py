@@ -13,7 +13,7 @@ Columns of the table:
 import numpy as np
 
 from shinari.collision.narrow.faces import ROOM
-from shinari.collision.narrow.rows import BEFORE, FEW
+from shinari.collision.narrow.rows import BEFORE, FEW_POINTS
 from shinari.maths.function import steady
 from shinari.shapes.kernels.projection import LARGEST_LABEL
 
@@ -21,8 +21,8 @@ CORNERS = 8
 MORE = 1.001
 """Part by which a length or area has to be larger than one that was found before."""
 LEVEL, TOUCH = 300.0, 100.0
-"""Lengths in units of the one that counts as nothing, where four corners are chosen: by so much less deep may a corner
-be that the pair had before and still count as the deepest, and corners with a smaller gap touch."""
+"""Lengths in units of the one that counts as nothing, where four corners are chosen: of a pair that had points before,
+depths that differ by less are equal; and corners with a smaller gap touch."""
 KEPT, FAINT = 1.5, 1e-6
 """Weight of a corner that the pair had before, and factor on that of one that does not touch, where four are chosen."""
 WEIGHT = 0
@@ -238,7 +238,7 @@ def squared(table, i, j):
 def had(table, i):
     """Whether the pair had the feature of a corner before."""
     there = False
-    for k in range(FEW):
+    for k in range(FEW_POINTS):
         there |= table[k, BEFORE] == table[i, CORNERS + 3]
     return there
 

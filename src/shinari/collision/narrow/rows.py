@@ -10,8 +10,10 @@ from shinari.shapes.kernels.projection import NONE
 
 CORE_A, RADIUS_A, CORE_B, RADIUS_B, NORMAL, GAP, FEATURE, OF_A, WIDTH = 0, 3, 4, 7, 8, 11, 12, 13, 14
 """Columns: core point and radius of a, the same of b, normal from b to a, gap, feature, whether it turns with a."""
-BEFORE, FEW = OF_A, 4
-"""Column of the first few rows in which a manifold finds the features that the pair had, -1 where it had none."""
+FEW_POINTS = 4
+"""Points of a pair without a mesh, at most."""
+BEFORE = OF_A
+"""Column of the first `FEW_POINTS` rows in which a manifold finds the features that the pair had, -1: none."""
 Rows = Annotated[Any, View(np.float64, WIDTH)]
 """Rows of a manifold as a parameter; also the work table of `clipping`."""
 
@@ -28,7 +30,7 @@ def write_row(out, i, on_a, radius_a, on_b, radius_b, n, gap, feature, of_a):
 @steady
 def forget(rows):
     """The pair had no points before."""
-    for k in range(FEW):
+    for k in range(FEW_POINTS):
         rows[k, BEFORE] = -1.0
 
 

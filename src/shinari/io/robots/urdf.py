@@ -289,11 +289,12 @@ def _prepare_joint(joint: Element, links: set[str], source: Source) -> None:
         joint.remove(mimic)
         if not mimic.get("multiplier"):
             mimic.set("multiplier", "1")
-        law = [_number(mimic, key, source, name) for key in ("multiplier", "offset")]
-        for key, value in zip(("multiplier", "offset"), law, strict=True):
-            if not math.isfinite(value):
+        law = []
+        for key in ("multiplier", "offset"):
+            law.append(_number(mimic, key, source, name))
+            if not math.isfinite(law[-1]):
                 raise FileError(
-                    f"{source.path}: <mimic> of joint {name!r}: {key}: expected a finite number, got {value}"
+                    f"{source.path}: <mimic> of joint {name!r}: {key}: expected a finite number, got {law[-1]}"
                 )
         source.mimics[name] = (mimic.get("joint", ""), law[0], law[1])
     _prepare_bounds(joint, name, source)

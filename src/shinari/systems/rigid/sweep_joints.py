@@ -4,7 +4,7 @@ A force on a node changes its displacement at once, so that the next element fin
 (Gauss-Seidel). Forces are accumulated within a substep. They are not carried to the next one: with a few sweeps over
 stiff rows they would be an integrator, and a hanging chain of four links gained energy without end.
 
-Between the sweeps forward and backward and the next ones joints are evaluated at the poses that were found: errors of
+Between the sweeps forward and those backward joints are evaluated at the poses that were found: errors of
 jammed joints are large, and the rotations that a few sweeps find for them are, too.
 """
 

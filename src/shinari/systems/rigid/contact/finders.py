@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from shinari.collision.broad.pairs import first_from
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.faces import ROOM, SMALL_ROOM
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
 from shinari.collision.narrow.planes import plane_manifold
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
-from shinari.collision.narrow.rows import BEFORE, FEW, GAP, NORMAL, WIDTH, forget, mirror
+from shinari.collision.narrow.rows import BEFORE, GAP, NORMAL, WIDTH, forget, mirror
 from shinari.compute import kernel, scratch
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -37,9 +36,12 @@ from shinari.systems.rigid.contact.pairs import (
     PLANES,
     Pairs,
     Points,
+    rows_of_key,
     write_slots,
 )
 
+# Kinds of pairs whose points are chosen of the corners of faces.
+CHOSEN = (PLANES, BOXES, CONVEX)
 # Part of the size of a shape by which a known gap has to exceed the one up to which points are sought. The normals of
 # faces are preferred to directions that are better by a hundredth of it: a search may miss as much.
 SURE = 1e-4
@@ -81,14 +83,12 @@ def keep_separation(p, b, pairs, poses, rows):
 def recall(p, base, pairs, points, detection, rows):
     """Write the features that pair p has in the table to where a manifold looks for them; `base` is its first key."""
     forget(rows)
-    at, last = pairs.start[p], pairs.start[p] + pairs.rows[p]
-    if pairs.rows[p] == 0 and pairs.before[p] < 0:
+    first, last = pairs.start[p], pairs.start[p] + pairs.rows[p]
+    if detection.renew[0] != 0 and pairs.before[p] < 0:
         # of a state that was loaded
-        last = detection.points[0]
-        at = first_from(base, points.key, 0, last)
-    for k in range(FEW):
-        if at + k < last and points.key[at + k] < base + FEATURES:
-            rows[k, BEFORE] = np.float64(points.key[at + k] - base)
+        first, last = rows_of_key(base, points.key, detection.points[0])
+    for k in range(last - first):
+        rows[k, BEFORE] = np.float64(points.key[first + k] - base)
 
 
 def _finder(
@@ -114,7 +114,8 @@ def _finder(
                 if gap > pairs.margin[p] + SURE * collision_shapes.size[a]:
                     pairs.margin[p] = gap
                     return
-            recall(p, (a * len(collision_shapes) + b) * FEATURES, pairs, points, detection, rows)
+            if wanted in CHOSEN:
+                recall(p, (a * len(collision_shapes) + b) * FEATURES, pairs, points, detection, rows)
             swapped = shapes.kind[a] > shapes.kind[b]
             first, second = (b, a) if swapped else (a, b)
             count = manifold(shapes, poses, first, second, pairs.margin[p], rows)

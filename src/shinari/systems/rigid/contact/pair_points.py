@@ -13,8 +13,6 @@ from shinari.maths.vec3 import ZERO, add, cross, dot, scale, sub
 
 # Columns of a slot.
 SLOT_POINT, SLOT_NORMAL, SLOT_OFFSET, SLOT_SIDE, SLOT_COLUMNS = 0, 3, 6, 7, 8
-# Points of a pair without a mesh, at most.
-FEW_POINTS = 4
 
 
 class PairPoints(Record):

@@ -9,6 +9,7 @@ again, by the kernels of `finders`.
 
 import numpy as np
 
+from shinari.collision.broad.pairs import first_from
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.rows import (
@@ -342,6 +343,16 @@ def write_slots(
         write_slot(pairs.place[p] + rank, f, e, poses, stored, rows, i)
     pairs.count[p] = count
     mark_active(p, f, e, pairs, stored, poses, margins, time)
+
+
+@steady
+def rows_of_key(base, keys, count):
+    """First row of a pair among the sorted keys of points, and the one after its last; `base` is its first key."""
+    first = first_from(base, keys, 0, count)
+    last = first
+    while last < count and keys[last] < base + FEATURES:
+        last += 1
+    return first, last
 
 
 @steady

@@ -8,12 +8,12 @@ import itertools
 
 import numpy as np
 
-from shinari.collision.broad.pairs import first_from
 from shinari.collision.law import ROLLING, TORSION, combined_surface
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import features_of
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.reduction import SLOTS
+from shinari.collision.narrow.rows import FEW_POINTS
 from shinari.compute import Field, Program, Record, kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -24,7 +24,7 @@ from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays,
 from shinari.systems.rigid.contact.finders import finder
 from shinari.systems.rigid.contact.margins import Detection, FrameMargins
 from shinari.systems.rigid.contact.pair_lists import give_places, list_sought
-from shinari.systems.rigid.contact.pair_points import FEW_POINTS, PairPoints
+from shinari.systems.rigid.contact.pair_points import PairPoints
 from shinari.systems.rigid.contact.pairs import (
     FEATURES,
     MESHES,
@@ -33,6 +33,7 @@ from shinari.systems.rigid.contact.pairs import (
     is_moved,
     kind_of_pair,
     place_points,
+    rows_of_key,
     set_frame_pose,
     set_shape_pose,
     update_pair,
@@ -314,10 +315,7 @@ def write_points(
     first, last = pairs.old_start[p], pairs.old_start[p] + pairs.old_rows[p]
     if detection.renew[0] != 0 and pairs.before[p] < 0:
         # of a state that was loaded
-        first = first_from(base, old.key, 0, detection.old_points[0])
-        last = first
-        while last < detection.old_points[0] and old.key[last] < base + FEATURES:
-            last += 1
+        first, last = rows_of_key(base, old.key, detection.old_points[0])
     taken, given = match_by_key(begin, at, first, last, points, old)
     if given == (1 << (at - begin)) - 1 or last == first:
         return
