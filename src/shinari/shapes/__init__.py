@@ -7,8 +7,8 @@ Some modules switch on kinds as well. Each does so for an algorithm of its own, 
 other shape. A new shape needs no such case:
 
     meshes and hulls, which have fields and tables
-        collision/narrow/convex.py, collision/narrow/field_points.py, collision/narrow/fields.py,
-        collision/narrow/mesh_pool.py, collision/narrow/piercing.py,
+        collision/narrow/convex.py, collision/narrow/edge_cone.py, collision/narrow/field_points.py,
+        collision/narrow/fields.py, collision/narrow/mesh_pool.py, collision/narrow/piercing.py,
         collision/narrow/manifold.py, collision/narrow/round.py, systems/rigid/body_shapes.py,
         systems/rigid/contact/collision_shapes.py
     closed forms of pairs of bodies

@@ -319,8 +319,8 @@ def mesh_points(a, b, limit, unseen, poses, collision_shapes, features, shapes, 
             n = feature_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
         elif shapes.kind[y] in (MESH, MESH_SHEET):
             n = corner_points(x, y, limit, poses, collision_shapes, features, shapes, fields, pool, n, swapped)
-    least = unseen * min(least_extent(a, collision_shapes), least_extent(b, collision_shapes))
-    return drop_outside(pool, n, least, a, b, poses, features, shapes, fields)
+    extent = min(least_extent(a, collision_shapes), least_extent(b, collision_shapes))
+    return drop_outside(pool, n, unseen, extent, a, b, poses, features, shapes, fields)
 
 
 @steady

@@ -10,6 +10,7 @@ their cones tell less than half of the overlap: it may as well have come in side
 
 import numpy as np
 
+from shinari.collision.narrow.edge_cone import count_crossing
 from shinari.collision.narrow.fields import mesh_entry
 from shinari.collision.narrow.mesh_pool import ENTERED, NUMBERS, offer, relative, solid_at, write_point
 from shinari.collision.narrow.rows import CORE_A, CORE_B, FEATURE, GAP, NORMAL, OF_A, WIDTH
@@ -22,6 +23,8 @@ from shinari.shapes.mesh import MESH, MESH_SHEET
 STEPS = 24
 # Part of its distance from the middle by which a corner is looked for beyond itself.
 ROUNDING = 1e-9
+# Part of the least extent up to which an edge counts that crosses the other shape.
+MOST_CROSSED = 0.5
 # Cosine of the angle between two normals above which they are one.
 SAME = 0.98
 
@@ -108,16 +111,20 @@ def enter_edge(pool, i, a, b, poses, features, shapes, fields):
 
 
 @steady
-def drop_outside(pool, n, least, a, b, poses, features, shapes, fields):
+def drop_outside(pool, n, unseen, extent, a, b, poses, features, shapes, fields):
     """Drop the points outside of their cones; returns how many are left.
 
-    Where the others tell less than half of the overlap, and it is deeper than `least` [m], those stay that have gone
-    through the face below which they are the least deep; if none has, the deepest one.
+    Where the others tell less than half of the overlap, an edge that crosses the other shape counts. Where it is deeper
+    than a part `unseen` of the least extent [m] as well, those stay that have gone through the face below which they
+    are the least deep; if none has, the deepest one.
     """
     lowest = 0.0
     for i in range(n):
         lowest = min(lowest, pool[i, GAP] if pool[i, FEATURE] >= 0.0 else 0.0)
-    limit = min(2.0 * lowest, -least)
+    if unseen < np.inf:
+        crossed = count_crossing(pool, n, 2.0 * lowest, MOST_CROSSED * extent, a, b, poses, features, shapes)
+        lowest = min(lowest, crossed)
+    limit = min(2.0 * lowest, -unseen * extent)
     for i in range(n):
         if pool[i, FEATURE] < 0.0 and pool[i, GAP] < limit and not has_entered(pool[i, FEATURE]):
             enter_edge(pool, i, a, b, poses, features, shapes, fields)
