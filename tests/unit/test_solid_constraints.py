@@ -109,6 +109,30 @@ class TestEnergies:
                 0.5 * np.sum(values**2) * mu, energy, rtol=1e-10, atol=float(1e-12 + 4.6 * 1.6 * mu * added)
             )
 
+    @pytest.mark.parametrize("nu", RATIOS)
+    def test_neo_hookean_of_far_stretched_grows_with_the_square(self, nu):
+        """Above |F| = 10 the gradients are those of the values, and at no state is the energy above its bound.
+
+        |J| <= (|F|^2 / 3)^1.5 and q (2 - q) <= 200 / |F|^2, so |m| <= 1 + 200 / 27^0.5 |F|, and the energy per mu is at
+        most |F|^2 / 2 + |m| + s^2 m^2 / 2.
+        """
+        s = neo_hookean.hydrostatic_scale(nu)
+        p, rng = [*tetrahedron_inverse(REST[None])[0], s], np.random.default_rng(2)
+        for size in (9.99, 10.01, 14.0, 30.0, 1e3):
+            f = rng.normal(size=(3, 3))
+            f *= size / np.linalg.norm(f)
+            x = REST @ f.T
+            values, gradients = evaluate("neo_hookean", x, p)
+            bulk = 1.0 + 200.0 / 27.0**0.5 * size
+            assert 0.5 * np.sum(values**2) <= 0.5 * size**2 + bulk + 0.5 * s * s * bulk**2
+            # central differences: off by a part of (d / size)^2, and rounding over d
+            d = 1e-4 * size
+            for i, k in ((0, 0), (1, 2), (2, 1), (3, 0)):
+                ends = [x.copy(), x.copy()]
+                ends[0][i, k], ends[1][i, k] = x[i, k] - d, x[i, k] + d
+                slope = np.subtract(*(evaluate("neo_hookean", end, p)[0] for end in ends[::-1])) / (2.0 * d)
+                assert_allclose(gradients[:, i, k], slope, rtol=0, atol=1e-6 * np.abs(gradients).max())
+
     def test_neo_hookean_keeps_its_digits_near_rest(self):
         """A shear of 1e-3 in single precision: its energy is below the rounding of |F|^2."""
         p = [*tetrahedron_inverse(REST[None])[0], neo_hookean.hydrostatic_scale(0.3)]

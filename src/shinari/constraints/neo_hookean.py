@@ -1,7 +1,7 @@
 r"""Neo-Hookean: the stable Neo-Hookean energy of a tetrahedron, as two rows solved together.
 
               3
-             /|\            F = deformation gradient (maths/simplex.py),   J = det F,   m = J - 1
+             /|\            F = deformation gradient (maths/simplex.py),   J = det F,   m = J - 1 up to |F| = 10
             / | \           u = max(0, 1.6 - |F|)
            0 -|- 2
             \ | /           W / mu = 1/2 (|F|^2 - 3) - m + s^2/2 m^2 + 1/2 u^2,     s^2 = la / mu
@@ -25,13 +25,23 @@ cone: 2 |F| - 1.6 pushes outwards with full force below |F| = 0.8. In singular v
 So rest is the only minimum, up to a rotation. Exactly at rank one or zero no direction is better than another: with
 |cof F| below 5e-4 a fixed small matrix is added to F and to cof F.
 
+**Far stretched.** J grows as |F|^3, and the energy of the volume as |F|^6. Where tetrahedra were drawn to hundreds of
+their lengths no step that is linear in F could follow: bodies whose pins were moved by 20 m in one step had up to 1e8
+times their energy later. So above |F| = 10 the volume counts less, by a part that has no slope at 10:
+
+    m = p J - 1,    dm/dF = p cof F - 4 q (1 - q) J F / |F|^2,    p = q (2 - q),    q = min(1, 100 / |F|^2)
+
+m grows as |F|, and W as |F|^2; at a stretch of 10 nothing has changed, at 12 the volume at rest is a tenth larger. No
+other minimum comes of it: W can be stationary there only where all singular values have the same size, above 5.7. Then
+|p J| > 190, so that F . dW/dF / mu = |F|^2 - (1 - s^2 m) q (2 + q) J is positive.
+
 **Rows.** The paper's own rows |F| and J - gamma have forces at rest that cancel only in sum, both parallel to a
 change of volume: the solver then sees no stiffness against shear. It comes in through the turning of the gradients
 alone, as in an explicit step, and cubes of edge l explode once h sqrt(E / rho) is near l (measured: stable at 0.53 l,
 not at 1.05 l). Rows that are zero at rest are bounded however stiff they are. With c = min(1, 0.8 s^2), k^2 = s^2 - c
 
-    C1 = sqrt(|F|^2 - 2 J - 1 + c m^2 + u^2)          dC1/dF = (psi F - (1 - c m) cof F) / C1
-    C2 = k m                                          dC2/dF = k cof F
+    C1 = sqrt(|F|^2 - 3 - 2 m + c m^2 + u^2)          dC1/dF = (psi F - (1 - c m) dm/dF) / C1
+    C2 = k m                                          dC2/dF = k dm/dF
 
 store W. c stays below s^2, since for nu = 0 the single row that c = s^2 leaves explodes from random states where it is
 stiff. The root is real for nu > -0.5; below, the material has states with less energy than at rest, and C1 is zero
@@ -52,12 +62,14 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, reciprocal, root, scale
 
 HALF = np.float32(0.5)
 TWO = np.float32(2.0)
+THREE = np.float32(3.0)
 FOUR = np.float32(4.0)
 EIGHT = np.float32(8.0)
 
 CORE = np.float32(1.6)  # |F| below which the energy differs from the paper's
 SHARE = np.float32(0.8)  # of s^2 that C1 takes at most
 NEAR = np.float32(12.0)  # |F|^2 above which the expansion around rest has larger terms than the sum itself
+STRETCHED = np.float32(100.0)  # |F|^2 above which the volume is held less
 DEGENERATE = np.float32(5e-4)  # |cof F| of what has rank one in single precision
 
 
@@ -74,16 +86,17 @@ def evaluate(x, p):
     share = SHARE * ratio
     share = share if share < ONE else ONE
     k = np.sqrt(ratio - share)
-    m = volume - ONE
     norm_square = inner(f, f)
     norm = root(norm_square)
+    inverse = reciprocal(norm)
+    m, cof = held_less(f, cof, volume, inverse * inverse)
     short = CORE - norm
     short = short if short > ZERO else ZERO
     near = volume > ZERO and norm_square < NEAR
-    square = share * m * m + short * short + (shear_excess(f, m) if near else norm_square - TWO * volume - ONE)
+    square = share * m * m + short * short + (shear_excess(f, m) if near else norm_square - TWO * m - THREE)
     size = root(square)
     over = reciprocal(size)
-    along, turn = (ONE - short * reciprocal(norm)) * over, (share * m - ONE) * over
+    along, turn = (ONE - short * inverse) * over, (share * m - ONE) * over
     shear = (
         add(scale(f[0], along), scale(cof[0], turn)),
         add(scale(f[1], along), scale(cof[1], turn)),
@@ -92,6 +105,19 @@ def evaluate(x, p):
     bulk = scale(cof[0], k), scale(cof[1], k), scale(cof[2], k)
     values = size if solid else ZERO, k * m if solid else ZERO
     return values, (tetrahedron_gradients(shear, p), tetrahedron_gradients(bulk, p))
+
+
+@function
+def held_less(f, cof, volume, inverse_square):
+    """Measure m of the volume, J - 1 up to |F| = 10, and dm/dF; 1 / |F|^2 is given."""
+    part = STRETCHED * inverse_square
+    part = part if part < ONE else ONE
+    share, slope = part * (TWO - part), FOUR * part * (part - ONE) * volume * inverse_square
+    return share * volume - ONE, (
+        add(scale(cof[0], share), scale(f[0], slope)),
+        add(scale(cof[1], share), scale(f[1], slope)),
+        add(scale(cof[2], share), scale(f[2], slope)),
+    )
 
 
 @function

@@ -8,6 +8,7 @@ import numpy as np
 from shinari.model.model import Model
 from shinari.model.state import State
 from shinari.model.system_model import BoundSystems, SystemModel
+from shinari.systems.rods.jams import warn_of_jams
 
 if TYPE_CHECKING:
     from shinari.scene.contents import Contents
@@ -81,6 +82,7 @@ class RodModel(SystemModel):
         """The rods of a simulation."""
         from shinari.systems.rods.system import RodSystem
 
+        warn_of_jams(bound, self)
         return [RodSystem(self, bound.model, bound.state, bound.settings, bound.particles, bound.clock)]
 
     def with_materials(self, scene: "Contents") -> "RodModel":
