@@ -48,6 +48,14 @@ def available_memory() -> int | None:
     return max(0, min(known)) if known else None
 
 
+def resident_memory() -> int | None:
+    """Memory that this process has taken and uses [bytes]; None where the system does not say."""
+    try:
+        return int((_PROC / "self" / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError, IndexError):
+        return None
+
+
 def _readable(size: int) -> str:
     return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
 

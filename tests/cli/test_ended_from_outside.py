@@ -98,7 +98,7 @@ def test_nowhere_to_write_at_all_still_gives_a_code(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
-@pytest.mark.parametrize("words", ["schema", "info scene.toml"])
+@pytest.mark.parametrize("words", ["schema", "info scene.toml", "--help", "sweep status --help"])
 @pytest.mark.parametrize("sink", ["| true", "| head -n 1 > head.txt", ">&-"])
 def test_a_reader_that_has_gone_is_no_error(folder: Path, words: str, sink: str) -> None:
     line = f"{sys.executable} -m shinari.cli {words} {sink}"

@@ -176,3 +176,11 @@ def test_a_title_is_no_formula(tmp_path: Path) -> None:
     write(tmp_path / "run.npz", title="costs $5_^$")
     assert main(["plot", str(tmp_path / "run.npz"), "-o", str(tmp_path / "run.svg")]) == OK
     assert ">costs $5_^$</text>" in (tmp_path / "run.svg").read_text()
+
+
+def test_a_title_may_have_characters_that_no_font_has(tmp_path: Path) -> None:
+    write(tmp_path / "run.npz", title="\u65d7 \u0939\u093f \u0627 \U0001f600")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in ("run.png", "run.svg"):
+            assert main(["plot", str(tmp_path / "run.npz"), "-o", str(tmp_path / name)]) == OK

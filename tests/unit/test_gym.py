@@ -1,6 +1,7 @@
 """Environments of Gymnasium: the protocol, and that a policy that knows how does each task, and chance does not."""
 
 import warnings
+from typing import ClassVar
 
 import gymnasium
 import numpy as np
@@ -183,6 +184,26 @@ def test_a_world_that_diverges_ends_its_episode_and_starts_anew():
     assert not environment.task.worlds.diverged.any()
 
 
+class _Lost(Blown):
+    """Has no numbers to tell of worlds that have diverged."""
+
+    def observe(self):
+        return np.where(self.worlds.diverged[:, None], np.nan, super().observe())
+
+    def reward(self):
+        return np.where(self.worlds.diverged, np.nan, 1.0)
+
+
+def test_a_world_that_diverges_gives_numbers_to_its_learner():
+    environment = VectorEnvironment(_Lost, 2)
+    environment.reset(seed=0)
+    seen, rewards, terminated, _, _ = environment.step(np.array([[0, 0, 0], [1, 0, 0]], np.float32))
+    np.testing.assert_array_equal(terminated, [False, True])
+    np.testing.assert_array_equal(rewards, [1.0, 0.0])
+    assert seen[0].any()
+    assert not seen[1].any()
+
+
 class _Dropped(Short):
     """Is done, and lost, with the last action."""
 
@@ -209,6 +230,17 @@ class _Blind(ReachRope):
 
 class _Hasty(ReachRope):
     every = 0
+
+
+class _Threaded(ReachRope):
+    settings: ClassVar = {"threads": 2}
+
+
+def played_with(method: str, value) -> None:
+    """A step of two worlds of a task one method of which gives a value."""
+    environment = VectorEnvironment(type("_Given", (ReachRope,), {method: lambda task: value}), 2)
+    environment.reset(seed=0)
+    environment.step(ZERO)
 
 
 @pytest.mark.parametrize(
@@ -240,6 +272,16 @@ class _Hasty(ReachRope):
         (lambda: register(5, ReachRope), "register: name: expected a text"),  # type: ignore
         (lambda: Environment(_Blind).reset(), r"_Blind: observe: expected shape \(1, 15\), got \(3, 4\)"),
         (lambda: Environment(_Hasty), "_Hasty: every: must be at least 1, got 0"),
+        (lambda: Environment(_Threaded), "_Threaded: settings: 'threads' belongs to the environment"),
+        (lambda: played_with("reward", np.zeros((2, 1))), r"_Given: reward: expected shape \(2,\), got \(2, 1\)"),
+        (lambda: played_with("reward", ["a", "b"]), "_Given: reward: expected numbers, got an array"),
+        (lambda: played_with("reward", [0.0, np.nan]), r"_Given: reward: expected numbers, got nan in worlds \[1\]"),
+        (lambda: played_with("observe", np.full((2, 15), np.nan)), r"observe: expected numbers, got nan in worlds \[0"),
+        (lambda: played_with("succeeded", [0, 1]), "_Given: succeeded: expected truth values, got an array of int64"),
+        (lambda: played_with("failed", None), r"_Given: failed: expected shape \(2,\), got \(\)"),
+        (lambda: Environment(ReachRope).reset(seed=-1), "environment: seed: must be at least 0, got -1"),
+        (lambda: VectorEnvironment(ReachRope, 2).reset(seed=[1, 2.5]), "seed: expected a whole number, got 2.5"),  # type: ignore
+        (lambda: register("a/b/Lift-v0", ReachRope), "register: name: expected one such as 'mine/Lift-v0'"),
     ],
 )
 def test_bad_input_is_told_in_one_line(call, message):

@@ -118,6 +118,13 @@ def test_an_absolute_path_is_read_where_a_relative_one_would_be(tmp_path: Path) 
         read_source(path, None)
 
 
+@pytest.mark.parametrize("name", ["a" * 5000, "a/" * 3000, f"package://{'b' * 5000}/x"])
+def test_a_name_too_long_for_a_file_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    with pytest.raises(sn.FileError, match=r"<mesh>: the file .* cannot be read") as told:
+        read_source(write(tmp_path, urdf(f'<mesh filename="{name}"/>')), None)
+    assert len(str(told.value)) < 1000
+
+
 def test_a_package_is_a_folder_that_is_given_or_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its name above the file, beside a folder above it, by its package.xml, or in ROS_PACKAGE_PATH."""
     write(tmp_path, trimesh.creation.box().export(file_type="stl"), "meshes/part.stl")

@@ -462,3 +462,21 @@ def test_a_law_of_a_follower_that_is_no_number_is_refused_by_its_joint(law: str,
     path.write_text(ARM.replace("<dynamics", f'<mimic joint="other" {law}/><dynamics'))
     with pytest.raises(sn.FileError, match=f"<mimic> of joint 'shoulder': {problem}"):
         sn.load_robot(path, sn.Scene())
+
+
+@pytest.mark.parametrize(
+    ("leaders", "problem"),
+    [
+        ({"shoulder": "finger", "finger": "shoulder"}, "joints 'shoulder', 'finger': they follow each other"),
+        ({"finger": "finger"}, "joint 'finger': it follows itself"),
+    ],
+)
+def test_joints_that_follow_each_other_are_refused(leaders: dict[str, str], problem: str, tmp_path: Path) -> None:
+    mimics = {name: f'<mimic joint="{leader}"/>' for name, leader in leaders.items()}
+    extra = f"""<link name="finger"><inertial><mass value="0.1"/>
+      <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="finger" type="continuous"><parent link="tool"/><child link="finger"/><axis xyz="0 1 0"/>
+      {mimics["finger"]}</joint></robot>"""
+    text = ARM.replace("<dynamics", f"{mimics.get('shoulder', '')}<dynamics").replace("</robot>", extra)
+    with pytest.raises(sn.FileError, match=f"<mimic> of {problem}; leave it out of the joint that leads"):
+        sn.load_robot(write(tmp_path, text), sn.Scene())

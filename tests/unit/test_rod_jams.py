@@ -9,11 +9,11 @@ import pytest
 import shinari as sn
 
 
-def rod_between(segments: int, clamps: list[int], self_collision: bool) -> sn.Scene:
-    """A rubber rod of 0.6 m."""
+def rod_between(segments: int, clamps: list[int], self_collision: bool, modulus: float = 2e6) -> sn.Scene:
+    """A rod of 0.6 m, of rubber."""
     scene = sn.Scene()
     points = np.linspace((0.0, 0.0, 0.0), (0.6, 0.0, 0.0), segments + 1)
-    material = sn.RodMaterial(radius=0.004, youngs_modulus=2e6, poissons_ratio=0.3, density=1000.0)
+    material = sn.RodMaterial(radius=0.004, youngs_modulus=modulus, poissons_ratio=0.3, density=1000.0)
     scene.add_rod(points, material=material, self_collision=self_collision, name="coil").clamp(clamps)
     return scene
 
@@ -33,8 +33,11 @@ def test_a_rod_that_would_jam_is_told_with_the_substeps_that_are_enough(segments
         sn.Simulation(scene, substeps=enough, **options)
 
 
-@pytest.mark.parametrize(("clamps", "self_collision"), [([0], True), ([0, 63], False)])
-def test_a_rod_into_which_no_turns_can_be_put_is_not_told(clamps, self_collision):
+@pytest.mark.parametrize(
+    ("clamps", "self_collision", "modulus"), [([0], True, 2e6), ([0, 63], False, 2e6), ([0, 63], True, 2e11)]
+)
+def test_a_rod_that_is_not_wound_is_not_told(clamps, self_collision, modulus):
+    """No turns can be put into it, or nobody can wind it around itself: it is of steel."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sn.Simulation(rod_between(64, clamps, self_collision), substeps=10)
+        sn.Simulation(rod_between(64, clamps, self_collision, modulus), substeps=10)

@@ -1,5 +1,6 @@
 """Sweeps on this machine: results, failures, resuming, folders, and what is refused before anything is computed."""
 
+import errno
 import json
 import os
 import resource
@@ -217,6 +218,46 @@ def test_two_sweeps_in_one_folder(tmp_path):
         with pytest.raises(sn.SweepError, match=f"another sweep runs in this folder: process {os.getpid()} on "):
             throw(tmp_path)
         assert not (tmp_path / "plan.json").exists()
+    assert throw(tmp_path).counts()["ok"] == 4
+
+
+@pytest.mark.parametrize("options", [{"measures": "energy"}, {"base": cases.slow}])
+def test_a_study_without_results_is_no_other_study(tmp_path, options):
+    with pytest.raises(sn.SceneError):
+        throw(tmp_path, measures=cases.broken)
+    assert throw(tmp_path, **options).counts()["ok"] == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda row: row.pop("status"),
+        lambda row: row.update(measures=5),
+        lambda row: row.update(seconds="long"),
+        lambda row: row.update(versions=[]),
+    ],
+)
+def test_a_damaged_line_is_run_again(tmp_path, change):
+    throw(tmp_path)
+    path = tmp_path / "results.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    row = json.loads(lines[1])
+    change(row)
+    path.write_text("".join([lines[0], json.dumps(row) + "\n", *lines[2:]]))
+    study = sn.Study(tmp_path)
+    assert (study.counts()["ok"], study.counts()["pending"]) == (3, 1)
+    assert study.table().num_rows == len(study.column("height")) == 4
+    assert throw(tmp_path, retry=True).counts()["ok"] == 4
+
+
+def test_a_disk_without_room_for_the_lock_is_told_by_its_path(tmp_path, monkeypatch):
+    def full(path, text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(sn.FileError, match=f"{tmp_path}/lock: cannot be written: No space left on device"):
+        throw(tmp_path)
+    monkeypatch.undo()
     assert throw(tmp_path).counts()["ok"] == 4
 
 

@@ -111,3 +111,16 @@ def test_an_error_of_a_function_of_the_user_leaves_all_worlds_where_they_were():
         worlds.step()
     np.testing.assert_array_equal(worlds.state.positions, before)
     np.testing.assert_allclose(worlds.times, 2 / 60)
+
+
+def test_worlds_that_need_more_than_there_is_are_refused_while_they_are_built(monkeypatch):
+    taken = iter(range(0, 2**60, 2**40))  # a tebibyte each time that it is asked for
+    monkeypatch.setattr("shinari.api.worlds.resident_memory", lambda: next(taken))
+    with pytest.raises(sn.MemoryLimitError, match="worlds: count: 100000 worlds: they need"):
+        sn.Worlds(cloth_over()[0], 100_000)
+
+
+def test_what_is_taken_once_is_not_counted_for_each_world(monkeypatch):
+    taken = iter([0, *[2**25] * 9])
+    monkeypatch.setattr("shinari.api.worlds.resident_memory", lambda: next(taken))
+    assert len(sn.Worlds(cloth_over()[0], 40)) == 40

@@ -15,7 +15,7 @@ from shinari.api.world_states import WorldStates
 from shinari.attributes import OwnAttributes
 from shinari.compute.threads import processors
 from shinari.errors import DivergenceError, MemoryLimitError, SceneError
-from shinari.memory_limit import require_memory
+from shinari.memory_limit import require_memory, resident_memory
 from shinari.model.settings import Settings
 from shinari.model.state import State
 from shinari.scene.handle import Handle
@@ -35,6 +35,9 @@ _BODIES = ("positions", "rotations", "velocities", "angular_velocities")
 ON_DIVERGENCE = ("raise", "hold")
 # Worlds that a message tells of.
 TOLD = 3
+# Worlds before the first look at what they take, and memory that is taken once, by kernels that are loaded [bytes].
+LOOKED = 16
+ONCE = 1 << 25
 
 
 class Worlds(OwnAttributes):
@@ -102,7 +105,9 @@ class Worlds(OwnAttributes):
         progress = Progress.zeros(count)
         self._stepping = Stepping()
         self._worlds: list[World] = []
+        before = resident_memory()
         for k in range(count):
+            _require_rest(k, count, before)
             described, own = (scene, model) if rows is None else variation.model(k, model, self._settings, rows)
             views = {name: array[k] for name, array in shown.items()}
             world = World(scene, self._settings, own, described, views, progress, k, device.beside(), self._stepping)
@@ -394,6 +399,17 @@ class Worlds(OwnAttributes):
 
 
 _CHANGES = {"gravity": (3,), "wind": (3,), "damping": ()}
+
+
+def _require_rest(built: int, count: int, before: int | None) -> None:
+    """See to it that there is memory for the rest of the worlds, by what those that are built have taken.
+
+    Looked at each time their number has doubled: buffers of contacts and of steps are only known once they are there.
+    """
+    if built < LOOKED or built & (built - 1) or before is None:
+        return
+    taken = (resident_memory() or 0) - before - ONCE
+    require_memory(taken * (count - built) // built, f"worlds: count: {count} worlds")
 
 
 def _settings(given: dict[str, Any]) -> Settings:

@@ -121,6 +121,10 @@ def _run(words: list[str]) -> int:
         return _fail(error, BAD_INPUT, words)
     except KeyboardInterrupt:
         return _fail(KeyboardInterrupt("interrupted"), INTERRUPTED, words)
+    except SystemExit as end:  # Rich, which prints the help, makes one of a broken pipe
+        if isinstance(end.__context__, BrokenPipeError):
+            raise end.__context__ from None
+        raise
     return code if isinstance(code, int) else OK
 
 

@@ -4,6 +4,8 @@
 `gymnasium.make_vec("shinari/FoldCloth-v0", num_envs=64)` are many. `Task` is the base of one's own.
 """
 
+import re
+
 from shinari import check
 from shinari.errors import SceneError
 from shinari.gym.environment import Environment, VectorEnvironment, gymnasium
@@ -11,6 +13,8 @@ from shinari.gym.task import Task
 from shinari.gym.tasks import TASKS
 
 __all__ = ["TASKS", "Environment", "Task", "VectorEnvironment", "register"]
+
+_NAME = re.compile(r"([\w:-]+/)?[\w.:-]+")
 
 
 def register(name: str, task: type[Task]) -> None:
@@ -21,9 +25,11 @@ def register(name: str, task: type[Task]) -> None:
         task: Its class.
 
     Raises:
-        SceneError: It is none.
+        SceneError: It is none, or Gymnasium takes no such name.
     """
     check.text("register", "name", name)
+    if _NAME.fullmatch(name) is None:
+        raise SceneError(f"register: name: expected one such as 'mine/Lift-v0', got {check.short(name)}")
     if not callable(task):
         raise SceneError(f"register: task: expected a class derived from Task, got {check.short(task)}")
     own = "shinari.gym.environment"

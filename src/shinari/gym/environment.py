@@ -16,6 +16,7 @@ _vector: Any = require("gymnasium.vector", "gym")
 AutoresetMode: Any = _vector.AutoresetMode
 
 RENDER_MODES = ("rgb_array", "human")
+LARGEST_SEED = 2**128
 
 
 def spaces(task: Task) -> tuple[Any, Any]:
@@ -83,10 +84,10 @@ class Environment(gymnasium.Env):
         """Start an episode; it has no options.
 
         Raises:
-            SceneError: There is an option.
+            SceneError: There is an option, or the seed is none.
         """
         _options(options)
-        super().reset(seed=seed)
+        super().reset(seed=_seed(seed))
         self._episodes.start(np.zeros(1, np.int64), [self.np_random])
         self._rendering.show()
         return self._episodes.observe()[0], {"success": False}
@@ -173,7 +174,8 @@ class VectorEnvironment(_vector.VectorEnv):
             options: `{"reset_mask": mask}`.
 
         Raises:
-            SceneError: There is another option, the mask has another shape, or there are not as many seeds as worlds.
+            SceneError: There is another option, the mask has another shape, a seed is none, or there are not as many
+                seeds as worlds.
         """
         mask = np.ones(self.num_envs, bool)
         known = _options(options, "reset_mask")
@@ -191,12 +193,13 @@ class VectorEnvironment(_vector.VectorEnv):
 
     def _seed(self, seed: int | Sequence[int | None] | None, mask: np.ndarray) -> None:
         """Give worlds new generators, where there is a seed or none yet."""
-        given = [seed + k for k in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else seed
+        given: Any = seed
+        if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
+            given = [int(seed) + k for k in range(self.num_envs)]
         given = [None] * self.num_envs if given is None else check.sequence("environment", "seed", given)
         if len(given) != self.num_envs:
             raise SceneError(f"environment: seed: expected {self.num_envs} seeds, got {len(given)}")
-        # Gymnasium takes integers of Python alone
-        seeds = [int(each) if isinstance(each, np.integer) else each for each in given]
+        seeds = [_seed(each) for each in given]
         fresh = not self._random
         if fresh:
             self._random, self._seeds = [np.random.default_rng()] * self.num_envs, [0] * self.num_envs
@@ -256,6 +259,11 @@ def _options(given: Any, *known: str) -> dict[str, Any]:
             there = f"known is {', '.join(known)}" if known else "there are none"
             raise SceneError(f"environment: options: unknown option {check.short(name)}; {there}")
     return options
+
+
+def _seed(given: Any) -> int | None:
+    """A seed, an integer of Python since Gymnasium takes no other, or None."""
+    return None if given is None else check.count("environment", "seed", given, least=0, most=LARGEST_SEED)
 
 
 def _autoreset_mode(given: Any) -> Any:

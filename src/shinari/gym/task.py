@@ -26,9 +26,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shinari import check
 from shinari.api.scene import Scene
 from shinari.api.simulation import Simulation
 from shinari.api.worlds import Worlds
+from shinari.errors import SceneError
+
+_TAKEN = ("scene", "count", "threads", "vary", "on_divergence")
 
 
 class Task(ABC):
@@ -57,7 +61,11 @@ class Task(ABC):
     camera: ClassVar[tuple[tuple[float, float, float], tuple[float, float, float]] | None] = None
 
     def __init__(self, count: int = 1, *, threads: int | None = None) -> None:
-        self.worlds = Worlds(self.build(), count, threads=threads, on_divergence="hold", **self.settings)
+        settings = check.kind(type(self).__name__, "settings", self.settings, dict)
+        for name in _TAKEN:
+            if name in settings:
+                raise SceneError(f"{type(self).__name__}: settings: {name!r} belongs to the environment; leave it out")
+        self.worlds = Worlds(self.build(), count, threads=threads, on_divergence="hold", **settings)
         self.elapsed = np.zeros(count, np.int64)
         self.settle(self.worlds.world(0))
         if self.worlds.times[0] > 0.0:
@@ -75,14 +83,14 @@ class Task(ABC):
 
     @abstractmethod
     def observe(self) -> np.ndarray:
-        """What is seen, (W, O); numbers beyond 10 in size are cut off."""
+        """What is seen, (W, O); numbers beyond 10 in size are cut off, nan is refused."""
 
     def conclude(self) -> None:  # noqa: B027  may stay empty
         """An action has been carried out: bring the arrays of the task up to date."""
 
     @abstractmethod
     def reward(self) -> np.ndarray:
-        """Reward of the action that has been carried out, (W,)."""
+        """Reward of the action that has been carried out, (W,); nan is refused."""
 
     def settle(self, simulation: Simulation) -> None:  # noqa: B027  may stay empty
         """Bring the scene into the state with which episodes begin: let it come to rest, fold, fill."""

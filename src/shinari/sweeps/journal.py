@@ -1,7 +1,8 @@
 """What is known of the members of a study: `results.jsonl`, one line each, only ever added to.
 
 One process writes, the one that holds the lock. A line that was cut short, by a full disk or because the machine
-failed, is taken off when the file is opened for writing, and its member is run again; the last line of a member counts.
+failed, is taken off when the file is opened for writing, and its member is run again, as is that of a damaged line; the
+last whole line of a member counts.
 """
 
 import json
@@ -24,9 +25,16 @@ SYNC = 1.0
 """Time between two calls that bring the file to the disk [s]: what a power failure can lose; a killed process loses
 nothing."""
 
+_NEEDED = {"member": str, "status": str, "measures": dict}
+_NUMBER = (int, float)
+_OTHERS = {
+    "message": str, "warnings": str, "machine": str, "versions": dict, "seconds": _NUMBER, "solver_seconds": _NUMBER
+}  # fmt: skip
+"""Types of what a line holds, as others read it; a line that was damaged is none."""
+
 
 def rows_of(folder: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a study in the order in which they were written, one that was cut short left out.
+    """The lines of a study in the order in which they were written, without those cut short or damaged.
 
     Raises:
         FileError: The file cannot be read.
@@ -57,7 +65,8 @@ def _row(line: bytes) -> dict[str, Any] | None:
         row = json.loads(line)
     except ValueError:
         return None
-    return row if isinstance(row, dict) and isinstance(row.get("member"), str) else None
+    whole = isinstance(row, dict) and all(isinstance(row.get(name), kind) for name, kind in _NEEDED.items())
+    return row if whole and all(isinstance(row[name], kind) for name, kind in _OTHERS.items() if name in row) else None
 
 
 class Journal:
@@ -140,9 +149,11 @@ def _lock(path: Path) -> IO[str]:
         holder = stream.read().strip() or "another process"
         stream.close()
         raise SweepError(f"{path.parent}: another sweep runs in this folder: {holder}") from None
-    stream.truncate(0)
-    stream.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
-    stream.flush()
+    try:
+        path.write_text(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
+    except OSError as error:
+        stream.close()
+        raise FileError(f"{path}: cannot be written: {reason(error)}") from error
     return stream
 
 

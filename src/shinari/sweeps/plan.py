@@ -157,8 +157,13 @@ def check_folder(folder: Path) -> None:
         raise SweepError(f"{folder}: is neither empty nor a study; choose another folder")
 
 
-def prepare(folder: Path, plan: Plan) -> None:
+def prepare(folder: Path, plan: Plan, *, begun: bool) -> None:
     """Write a plan into a folder that is new, or that holds the same study, or a part of it.
+
+    Args:
+        folder: Folder of the study.
+        plan: The plan.
+        begun: Whether the folder has results; a plan that has none, since it was refused or stopped, is replaced.
 
     Raises:
         FileError: The folder cannot be written.
@@ -169,9 +174,9 @@ def prepare(folder: Path, plan: Plan) -> None:
         return
     before = load(folder)
     known = {member.hash for member in plan.members}
-    if not known.issuperset(member.hash for member in before.members):
+    if begun and not known.issuperset(member.hash for member in before.members):
         raise SweepError(f"{folder}: holds another study: {_difference(before, plan)}; choose another folder")
-    if before.members != plan.members:
+    if not begun or before.members != plan.members:
         save(folder, plan)
 
 

@@ -10,7 +10,7 @@ from shinari import check
 from shinari.errors import FileError, SceneError, require
 from shinari.partial_files import check_target, writing
 from shinari.sweeps.study import Study
-from shinari.view.curves import drawable
+from shinari.view.curves import drawable, silent_glyphs
 
 FORMATS = (".png", ".svg", ".pdf")
 MOST = 12
@@ -57,7 +57,7 @@ def plot_study(
                 axis.set_ylabel(name, parse_math=False)
             if row == len(up) - 1:
                 axis.set_xlabel(path_across, parse_math=False)
-    with writing(path) as partial:
+    with writing(path) as partial, silent_glyphs():
         figure.savefig(partial, dpi=120)
 
 

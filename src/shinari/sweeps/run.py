@@ -147,8 +147,8 @@ def run_plan(
     """Run what is missing of a plan, in a folder of its own; see `sweep`."""
     plan.check_folder(folder)
     with journal.Journal(folder) as results:
-        plan.prepare(folder, made)
         known = journal.latest(folder)
+        plan.prepare(folder, made, begun=bool(known))
         wanted = [m for m in made.members if m.hash not in known or (retry and known[m.hash]["status"] != OK)]
         try:
             if wanted:

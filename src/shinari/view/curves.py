@@ -1,7 +1,9 @@
 """Curves of a run over time: energies, momenta, residual and strain, as a picture. Needs the extra [plot]."""
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -77,6 +79,14 @@ def drawable(values: np.ndarray) -> np.ndarray:
     return np.where(np.abs(values) <= LARGEST, values, np.nan)
 
 
+@contextmanager
+def silent_glyphs() -> Iterator[None]:
+    """While it lasts Matplotlib does not warn of characters that its fonts lack; it draws boxes for them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
 def _draw(plot: Any, times: np.ndarray, values: np.ndarray, **style: Any) -> None:
     """Draw a curve; a panel some of whose values are too large to be drawn says so."""
     if np.any(np.abs(values) > LARGEST):
@@ -135,6 +145,6 @@ def _write(figure: Any, path: str | os.PathLike, suffix: str) -> None:
     matplotlib = require("matplotlib", "plot")
     # the same run gives the same bytes: no date, no random names
     settings = {"svg.hashsalt": "shinari", "svg.fonttype": "none"}
-    with writing(path) as partial, matplotlib.rc_context(settings):
+    with writing(path) as partial, matplotlib.rc_context(settings), silent_glyphs():
         metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
         figure.savefig(partial, format=suffix[1:], dpi=RESOLUTION, metadata=metadata)

@@ -15,6 +15,9 @@ SEARCH_PATH = "ROS_PACKAGE_PATH"
 OF_DESCRIPTIONS = ("urdf", "mjcf", "xml", "robots")
 """Names of folders that by custom have the robot files of a package, with folders of its meshes beside them."""
 
+LONGEST_PLACE = 400
+"""Characters of a path in a message."""
+
 
 class Files:
     """Finds and reads the files that a robot file names.
@@ -60,7 +63,7 @@ class Files:
             if ":" in rest:
                 raise FileError(f"{self._path}: <{tag}>: cannot read {short}; expected a path beside the file")
         file = Path(os.path.realpath(base / posixpath.normpath(rest)))
-        if scheme is None and not file.exists():
+        if scheme is None and not os.path.exists(file):  # unlike Path it takes names that are too long
             # a path that begins with the name of a folder above counts from where that folder is
             first, above = rest.partition("/")[0], (self._folder, *self._folder.parents)
             named = [folder for folder in above if folder.name == first]
@@ -86,8 +89,9 @@ class Files:
         try:
             return read_bytes(file)
         except (OSError, ValueError) as error:
+            short, place = check.short(name), check.plain(str(file), LONGEST_PLACE, LONGEST_PLACE)
             raise FileError(
-                f"{self._path}: <{tag}>: the file {check.short(name)} cannot be read: {reason(error)}; put it at {file}"
+                f"{self._path}: <{tag}>: the file {short} cannot be read: {reason(error)}; put it at {place}"
             ) from error
 
     def _folder_of(self, name: str) -> Path | None:
@@ -104,11 +108,11 @@ class Files:
         for folder in above:
             if folder.name == name or _declares(folder / "package.xml", name):
                 return folder
-            if (folder / name).is_dir():
+            if os.path.isdir(folder / name):
                 return folder / name
         for root in os.environ.get(SEARCH_PATH, "").split(os.pathsep):
             if root and os.path.isabs(root):
-                if (Path(root) / name).is_dir():
+                if os.path.isdir(Path(root) / name):
                     return Path(root) / name
                 if Path(root).name == name and Path(root).is_dir():
                     return Path(root)

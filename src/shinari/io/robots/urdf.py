@@ -51,7 +51,8 @@ def prepare_urdf(root: Element, source: Source) -> None:
     """Make a URDF ready for MuJoCo, and list the elements left out.
 
     Raises:
-        FileError: It names a file that may not be read, a mass is negative, or a joint has no such link or no axis.
+        FileError: It names a file that may not be read, a mass is negative, a joint has no such link or no axis, or
+            joints follow each other.
     """
     _drop_unknown(root, source)
     _clean_numbers(root, source)
@@ -78,6 +79,7 @@ def prepare_urdf(root: Element, source: Source) -> None:
     for joint in root.findall("joint"):
         _prepare_joint(joint, names, source)
     _check_tree(root, source)
+    _check_mimics(source)
     for parent in list(root.iter()):
         for material in parent.findall("material"):
             parent.remove(material)
@@ -343,3 +345,15 @@ def _check_tree(root: Element, source: Source) -> None:
                     f"the loop with scene.add_joint after loading, or with <equality> in MJCF"
                 )
             seen.add(at)
+
+
+def _check_mimics(source: Source) -> None:
+    """Following the joints that a joint follows ends: in a ring none of them leads."""
+    for first in source.mimics:
+        ring = [first]
+        while (leader := source.mimics.get(ring[-1], ("",))[0]) in source.mimics and leader not in ring:
+            ring.append(leader)
+        if leader == first:
+            names = ", ".join(map(repr, ring))
+            told = f"joint {names}: it follows itself" if len(ring) == 1 else f"joints {names}: they follow each other"
+            raise FileError(f"{source.path}: <mimic> of {told}; leave it out of the joint that leads")

@@ -13,7 +13,8 @@ approach by 0.24 m:
     longest segment [%]      7      3      9      5     20    61    81
 
 At 4.6 a rod had 18 times the energy that it has at 0.07, at 1.1 8 times, at 0.29 1.7 times, at 0.13 1.1 times. What is
-not wound that tightly stretches less, so only rods with two clamped frames are told, into which turns can be put.
+not wound that tightly stretches less, so only rods with two clamped frames are told, into which turns can be put. The
+outermost fibres of strands that are wound so are stretched by half: only what is as soft as rubber can be.
 """
 
 import math
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 # Strain of a substep from which on it is told, and one that is small enough.
 TOLD, ENOUGH = 0.5, 0.12
+# Young's modulus [Pa] up to which a material is as soft as rubber.
+SOFT = 1e8
 
 
 def warn_of_jams(bound: BoundSystems, rods: "RodModel") -> None:
@@ -42,7 +45,8 @@ def warn_of_jams(bound: BoundSystems, rods: "RodModel") -> None:
     objects = [obj for obj in bound.scene.particle_objects if obj.rod is not None]
     for obj, (begin, end) in zip(objects, rods.bounds, strict=True):
         material = obj.material
-        if obj.self_collision is None or rods.clamped[begin:end].sum() < 2 or not isinstance(material, RodMaterial):
+        wound = obj.self_collision is not None and rods.clamped[begin:end].sum() >= 2
+        if not wound or not isinstance(material, RodMaterial) or material.youngs_modulus > SOFT:
             continue
         length = float(np.median(rods.lengths[begin:end]))
         strain = material.youngs_modulus * settings.substep**2
