@@ -11,14 +11,14 @@ turn, which keeps them from feeding energy, see `shinari.systems.coupling.attach
 
 import numpy as np
 
-from shinari.collision.law import combined_surface
+from shinari.collision.law import combined_surface, tangential
 from shinari.collision.narrow.fields import BodyFields, Four, distances
 from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import Kernel, kernel, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.compute.once import once
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, add, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, previous_position, slack
 from shinari.systems.colliders.contact_list import FAR
@@ -133,6 +133,12 @@ def record_impulse(contacts, m, multiplier, rate):
 
 
 @steady
+def less_lost(push, friction_multiplier, n, lost):
+    """Pushes along n and of friction without what neither side was given: taken back later, it would drive the body."""
+    return max(push - dot(n, lost), 0.0), sub(friction_multiplier, tangential(lost, n))
+
+
+@steady
 def clear_multiplier(contacts, m):
     """A contact does not push."""
     contacts.multiplier[m], contacts.friction_multiplier[m] = 0.0, (0.0, 0.0, 0.0)
@@ -168,6 +174,8 @@ def apply_stored_multiplier(
     law = combined_surface(contact_particles.surface[i[0]], body_shapes.surface[contacts.body_shape[m]])
     lost = share_push(contact_particles, particles, i, weights, (along, rubs, still), law[1], rate)
     given = sub(add(along, rubs), lost)
+    before = contacts.multiplier[m] if sign > ZERO else 0.0, scale(contacts.friction_multiplier[m], max(sign, 0.0))
+    contacts.multiplier[m], contacts.friction_multiplier[m] = less_lost(*before, contacts.normal[m], lost)
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, sub(start, frames.x0[b]), given, still, rate)
 
@@ -243,10 +251,11 @@ def apply_answer(m, answer, item, body, grip, records):
     _, push, rub, silent, n, normal_push, friction_multiplier, gap, along = answer
     (i, part, w), (b, arm), rate = item, body, ONE / progress.substep[0]
     multiplier, other = add(push, rub), frames.inverse_mass[b]
-    remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
     each = ONE / (along + other) if along + other > ZERO else 0.0
     lost = share_push(contact_particles, particles, i, part, (push, rub, scale(silent, each)), grip, rate)
     given = sub(multiplier, lost)
+    normal_push, friction_multiplier = less_lost(normal_push, friction_multiplier, n, lost)
+    remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, arm, given, scale(silent, -other * each), rate)
     speed = blend(
