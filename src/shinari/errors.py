@@ -51,7 +51,7 @@ class LostDeviceError(DeviceError):
 
 
 class ContactWarning(UserWarning):
-    """Things that overlap at the start, or that contacts may not hold: simulated, perhaps not as they were meant."""
+    """Objects that overlap at the start, or that contacts may not hold: simulated, perhaps not as they were meant."""
 
 
 class CacheWarning(UserWarning):

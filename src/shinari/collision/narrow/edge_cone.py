@@ -8,13 +8,13 @@ shape that are lowest just before and just after that direction span the edge of
 import numpy as np
 
 from shinari.collision.narrow.convex import Shapes
-from shinari.collision.narrow.mesh_pool import NUMBERS, relative, write_point
+from shinari.collision.narrow.mesh_pool import NUMBERS, line_at, relative, write_point
 from shinari.collision.narrow.pose_records import Vector
 from shinari.collision.narrow.rows import FEATURE, GAP
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.poses import rotate_vector, to_world
+from shinari.maths.poses import rotate_vector
 from shinari.maths.vec3 import add, cross, dot, neg, norm, scale, sub
 from shinari.shapes.kernels.dispatch import support
 from shinari.shapes.mesh import MESH
@@ -42,18 +42,23 @@ def lowest(y: int, u: Vector, shapes: Shapes) -> Vector:
 
 
 @steady
+def gap_along(y, u, p, shapes):
+    """Gap of the core of shape y from point p along u [m]."""
+    return dot(sub(lowest(y, u, shapes), p), u)
+
+
+@steady
 def least_overlap(y, p, first, second, shapes):
     """The part of the turn between two vectors at which the gap of shape y from point p along it is largest."""
     best, most = 0, -np.inf
     for i in range(TRIED + 1):
-        u = turned(first, second, i / TRIED)
-        gap = dot(sub(lowest(y, u, shapes), p), u)
+        gap = gap_along(y, turned(first, second, i / TRIED), p, shapes)
         best, most = (i, gap) if gap > most else (best, most)
     low, high = max(best - 1, 0) / TRIED, min(best + 1, TRIED) / TRIED
     for _ in range(REFINED):
         one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         u, v = turned(first, second, one), turned(first, second, other)
-        better = dot(sub(lowest(y, u, shapes), p), u) > dot(sub(lowest(y, v, shapes), p), v)
+        better = gap_along(y, u, p, shapes) > gap_along(y, v, p, shapes)
         low, high = (low, other) if better else (one, high)
     return 0.5 * (low + high)
 
@@ -78,9 +83,8 @@ def crossing(number, a, b, poses, features, shapes):
     convex = LAST_UNBOUNDED < shapes.kind[y] <= LAST_CONVEX
     # of another shape it is the number of a corner
     k = number // 2 // NUMBERS if shapes.kind[x] == MESH and convex else 0
-    line, row = features.lines[k], features.cone_starts[k]
-    rel = relative(poses.pose[x], poses.pose[y])
-    start, along = to_world(rel, (line[0], line[1], line[2])), rotate_vector(rel, (line[3], line[4], line[5]))
+    row, rel = features.cone_starts[k], relative(poses.pose[x], poses.pose[y])
+    start, along = line_at(features.lines[k], rel)
     if shapes.kind[x] != MESH or not convex or features.cone_starts[k + 1] != row + 2 or norm(along) == 0.0:
         return np.inf, start, along
     one, two = features.cones[row], features.cones[row + 1]
@@ -96,7 +100,7 @@ def crossing(number, a, b, poses, features, shapes):
     before, after = dot(sub(left, start), side), dot(sub(right, start), side)
     part = min(max(before / (before - after), 0.0), 1.0) if before != after else 0.0
     at = dot(sub(add(scale(left, 1.0 - part), scale(right, part)), start), along) / dot(along, along)
-    gap = dot(sub(lowest(y, u, shapes), start), u) - shapes.radius[y]
+    gap = gap_along(y, u, start, shapes) - shapes.radius[y]
     return gap if 0.0 <= at <= 1.0 else np.inf, add(start, scale(along, at)), neg(u)
 
 

@@ -14,14 +14,14 @@ import numpy as np
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.features import Features
 from shinari.collision.narrow.fields import BodyFields
-from shinari.collision.narrow.mesh_pool import NUMBERS, RIM_POINT, offer, relative, solid_at
+from shinari.collision.narrow.mesh_pool import NUMBERS, RIM_POINT, line_at, offer, relative, solid_at
 from shinari.collision.narrow.piercing import SAME, STEPS, drop_outside, entered_point
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.rows import CORE_A, CORE_B, OF_A, Rows
 from shinari.compute import shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.poses import rotate_vector, rotate_vector_back, to_world
+from shinari.maths.poses import rotate_vector_back, to_world
 from shinari.maths.vec3 import add, dot, neg, norm, scale, sub
 from shinari.shapes.kernels.dispatch import corner, is_extreme
 from shinari.shapes.mesh import MESH, MESH_SHEET
@@ -103,11 +103,10 @@ def line_points(
     out. The places are where it begins and ceases to be even, which may be one. Against a mesh, the same holds between
     samples.
     """
-    kind, line = shapes.kind[y], features.lines[k]
+    kind = shapes.kind[y]
     rel = relative(poses.pose[x], poses.pose[y])
     radius, spacing = features.thickness[np.int64(shapes.size[x, 0])], spacing_of(y, shapes, features)
-    start = to_world(rel, (line[0], line[1], line[2]))
-    along = rotate_vector(rel, (line[3], line[4], line[5]))
+    start, along = line_at(features.lines[k], rel)
     length = norm(along)
     vertex = length == 0.0
     unit = scale(along, 1.0 / length) if not vertex else along

@@ -57,6 +57,12 @@ def relative(pose_x, pose_y):
     return r0[0], r1[0], r2[0], r0[1], r1[1], r2[1], r0[2], r1[2], r2[2], t[0], t[1], t[2]
 
 
+@steady
+def line_at(line, rel):
+    """Start of a feature, and displacement to its end, in axes in which its mesh has a relative pose."""
+    return to_world(rel, (line[0], line[1], line[2])), rotate_vector(rel, (line[3], line[4], line[5]))
+
+
 @shared(fastmath=STEADY)
 def offer(
     pool: Rows,

@@ -12,10 +12,10 @@ import numpy as np
 
 from shinari.collision.narrow.edge_cone import count_crossing
 from shinari.collision.narrow.fields import mesh_entry
-from shinari.collision.narrow.mesh_pool import ENTERED, NUMBERS, offer, relative, solid_at, write_point
+from shinari.collision.narrow.mesh_pool import ENTERED, NUMBERS, line_at, offer, relative, solid_at, write_point
 from shinari.collision.narrow.rows import CORE_A, CORE_B, FEATURE, GAP, NORMAL, OF_A, WIDTH
 from shinari.maths.function import steady
-from shinari.maths.poses import rotate_vector, to_local, to_world
+from shinari.maths.poses import to_local
 from shinari.maths.vec3 import add, dot, norm, scale, sub
 from shinari.shapes.mesh import MESH, MESH_SHEET
 
@@ -86,8 +86,8 @@ def enter_edge(pool, i, a, b, poses, features, shapes, fields):
     x, y, core = (b, a, CORE_B) if number % 2 == 1 else (a, b, CORE_A)
     if shapes.kind[x] not in (MESH, MESH_SHEET):
         return
-    line, rel, pose_y = features.lines[number // 2 // NUMBERS], relative(poses.pose[x], poses.pose[y]), poses.pose[y]
-    start, along = to_world(rel, (line[0], line[1], line[2])), rotate_vector(rel, (line[3], line[4], line[5]))
+    pose_y = poses.pose[y]
+    start, along = line_at(features.lines[number // 2 // NUMBERS], relative(poses.pose[x], pose_y))
     if norm(along) == 0.0:
         return
     radius = pool[i, core + 3]

@@ -174,8 +174,10 @@ def apply_stored_multiplier(
     law = combined_surface(contact_particles.surface[i[0]], body_shapes.surface[contacts.body_shape[m]])
     lost = share_push(contact_particles, particles, i, weights, (along, rubs, still), law[1], rate)
     given = sub(add(along, rubs), lost)
-    before = contacts.multiplier[m] if sign > ZERO else 0.0, scale(contacts.friction_multiplier[m], max(sign, 0.0))
-    contacts.multiplier[m], contacts.friction_multiplier[m] = less_lost(*before, contacts.normal[m], lost)
+    if sign > ZERO:
+        contacts.multiplier[m], contacts.friction_multiplier[m] = less_lost(
+            contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m], lost
+        )
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, sub(start, frames.x0[b]), given, still, rate)
 
