@@ -41,6 +41,7 @@ MOST_ROWS = 10**8
 """Most particles or cells that a function makes."""
 LONGEST_NAME, _LONGEST_PATH = 255, 4096
 """Bytes of the name of a file that file systems take, and of a path."""
+_TRUTH = {bool, np.bool_}
 
 
 def number(
@@ -149,6 +150,18 @@ def choice(label: str, field: str, value: Any, choices: Sequence[Any]) -> Any:
         rest = f" and {len(choices) - MOST_CHOICES} more" if len(choices) > MOST_CHOICES else ""
         raise SceneError(f"{label}: {field}: expected one of {shown}{rest}, got {short(value)}")
     return value
+
+
+def known(label: str, what: str, given: Iterable[Any], names_known: Sequence[str]) -> None:
+    """Refuse names that are none of those known.
+
+    Raises:
+        SceneError: One is none of them; the message tells the nearest.
+    """
+    for name in given:
+        if name not in names_known:
+            there = f"known are {names(names_known, near=name, most=MOST_CHOICES)}" if names_known else "there are none"
+            raise SceneError(f"{label}: unknown {what} {short(name)}; {there}")
 
 
 def array(label: str, field: str, value: Any, shape: tuple[int | None, ...], *, most: float = LARGEST) -> np.ndarray:
@@ -363,15 +376,26 @@ def _reals(value: Any) -> np.ndarray | None:
     """Real numbers as a float64 array, a copy; None: there is something else among them."""
     try:
         given = np.asarray(value)
+        # NumPy reads "1e-6" and True as numbers; a user who wrote them meant something else
+        if isinstance(value, (list, tuple)) and _holds_truth(value, given.ndim):
+            return None
         if given.dtype == np.float64:
             return np.array(given, order="C", subok=False)
-        # NumPy reads "1e-6" and True as numbers; a user who wrote them meant something else
         if given.dtype.kind not in "iuf" and (given.dtype.kind != "O" or not all(map(_is_real, given.flat))):
             return None
         with np.errstate(over="ignore"):  # of long double: infinity is refused as such
             return np.array(given, dtype=np.float64, order="C", subok=False)
     except Exception:  # the boundary to arrays and numbers of other libraries; and lists of different lengths
         return None
+
+
+def _holds_truth(values: Any, levels: int) -> bool:
+    """Whether there is a truth value among nested lists of so many levels."""
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind == "b"
+    if levels == 1:
+        return not _TRUTH.isdisjoint(map(type, values))
+    return any(_holds_truth(row, levels - 1) for row in values)
 
 
 def _is_real(value: Any) -> bool:

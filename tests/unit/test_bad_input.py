@@ -197,6 +197,7 @@ SCENE_CASES = {
     "detection": (simulate(contact_detection="never"), r"simulation: contact_detection.*'frame', 'substep'"),
     "depenetration": (simulate(depenetration_speed=-1), r"simulation: depenetration_speed.*at least 0"),
     "motion nan": (moving(lambda t: (NAN, 0, 0)), r"'ball': motion: position at t = 0 s.*not a finite"),
+    "motion truth": (moving(lambda t: (0, 1, True)), r"'ball': motion: position at t = 0 s: expected numbers"),
     "motion text": (moving(lambda t: "here"), r"'ball': motion: position at t = 0 s"),
     "motion rotation": (moving(lambda t: ((0, 0, 0), (0, 0, 0, 0))), r"'ball': motion: rotation at t = 0 s.*length 1"),
     "mesh with holes": (

@@ -156,6 +156,12 @@ def test_links_lead_to_files(path):
             assert file.exists() or (file.is_relative_to(ROOT / "docs") and _generated(file)), target
 
 
+def test_the_version_is_the_first_of_the_changelog():
+    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert first is not None
+    assert first[1] == sn.__version__
+
+
 def test_every_public_name_has_its_place_in_the_reference():
     pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md"))
     listed = re.findall(r"^\.\. (?:auto\w+|py:data):: shinari\.(\w+)$", pages, re.M)

@@ -265,9 +265,11 @@ def played_with(method: str, value) -> None:
         (lambda: Environment(ReachRope).step(ZERO[0]), r"step: no episode has begun in worlds \[0\]; reset them first"),
         (
             lambda: VectorEnvironment(ReachRope, 2).reset(options={"resetmask": [True, False]}),
-            "options: unknown option 'resetmask'; known is reset_mask",
+            "options: unknown option 'resetmask'; known are reset_mask",
         ),
         (lambda: Environment(ReachRope).reset(options={"mass": 2}), "unknown option 'mass'; there are none"),
+        (lambda: Environment(ReachRope, thread=2), "unknown option 'thread'; known are threads, render_mode"),
+        (lambda: VectorEnvironment(ReachRope, 2, autoreset=1), "'autoreset'; known are threads, num_envs"),
         (lambda: register("mine/Lift-v0", None), "register: task: expected a class"),  # type: ignore
         (lambda: register(5, ReachRope), "register: name: expected a text"),  # type: ignore
         (lambda: Environment(_Blind).reset(), r"_Blind: observe: expected shape \(1, 15\), got \(3, 4\)"),

@@ -390,6 +390,7 @@ def test_a_body_that_is_nowhere_stays_where_it_was(drawing):
         ("x.mp4", {"time": 0.1}, "time.*picture"),
         ("x.mp4", {"fps": 0.0}, "fps"),
         ("x.gif", {"fps": 60.0}, "fps.*50"),
+        ("x.png", {"color": "speed"}, "render: unknown option 'color'; known are .*colour"),
         ("x.png", {"colour": "taste"}, "colour.*taste.*strain"),
         ("x.png", {"colour": "strain"}, "colour.*strain"),
     ],

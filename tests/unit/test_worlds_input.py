@@ -14,14 +14,24 @@ BAD = {
     "unknown object": ({"vary": {"sheet.mass": [1, 2, 3]}}, "unknown parameter 'sheet.mass'"),
     "too few": ({"vary": {"damping": [0.0, 1.0]}}, r"worlds: vary: damping: expected shape \(3,\), got \(2,\)"),
     "wrong width": ({"vary": {"gravity": np.zeros((3, 2))}}, r"expected shape \(3, 3\), got \(3, 2\)"),
-    "nan": ({"vary": {"cloth.mass": [1.0, np.nan, 1.0]}}, "cloth.mass: not a finite number at index"),
+    "nan": ({"vary": {"cloth.mass": [1.0, np.nan, 1.0]}}, "world 1: cloth: mass: expected a finite number, got nan"),
     "negative mass": ({"vary": {"cloth.mass": [1.0, -1.0, 1.0]}}, "world 1: cloth: mass: must be above 0, got -1"),
     "bad material": ({"vary": {"cloth.friction": [0.1, 0.1, -1]}}, "world 2: cloth 'cloth'"),
+    "truth values": ({"vary": {"damping": [True, False, True]}}, "world 0: scene: damping: expected a number"),
+    "one truth value": ({"vary": {"cloth.friction": [0, 0, True]}}, "friction: expected a number, got True"),
+    "truth value in a row": ({"vary": {"gravity": [(0, True, 0)] * 3}}, r"vary: gravity: expected numbers of shape"),
+    "wind of truth": ({"vary": {"wind": True}}, r"vary: wind: expected numbers of shape \(3, 3\), got True"),
     "setting": ({"substep": 3}, "worlds: unknown setting 'substep'; known are"),
     "on_divergence": ({"on_divergence": "ignore"}, "worlds: on_divergence: expected one of"),
     "not a scene": ({"scene": 3}, "worlds: scene: expected a Scene"),
     "vary of list": ({"vary": [1]}, "worlds: vary: expected a dict"),
 }
+
+
+def test_some_worlds_may_have_infinite_values():
+    scene, free = cloth_over()[0], {"cloth.compression_compliance": [0.0, 1e-6, np.inf]}
+    worlds = sn.Worlds(scene, 3, vary=free)
+    assert [worlds.world(k).material("cloth").compression_compliance for k in range(3)] == [0.0, 1e-6, np.inf]
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -46,6 +56,8 @@ CALLS = {
     "nan": (lambda w: setattr(w.state, "velocities", np.full((3, 81, 3), np.nan)), "no finite number"),
     "world": (lambda w: w.world(3), "worlds: index: must be at most 2"),
     "change": (lambda w: w.change(gravity=np.zeros((2, 3))), "worlds: gravity: expected shape"),
+    "truth values": (lambda w: w.change(damping=[0, 1, True]), "world 2: damping: expected a number, got True"),
+    "truth value in a row": (lambda w: w.change(gravity=[(0, 1, True)] * 3), "world 0: gravity: expected numbers"),
     "unknown change": (lambda w: w.change(substeps=3), "worlds: name: expected one of 'gravity'"),
     "material": (
         lambda w: w.change_material("cloth", friction=[0.1, -0.2, 0.3]),

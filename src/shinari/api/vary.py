@@ -28,6 +28,7 @@ from shinari.systems.rigid.model import RigidModel
 WORLD = ("gravity", "damping", "wind")
 COLLIDER = ("position", "rotation", "motion", "friction", "restitution")
 MASS = "mass"
+WIDTHS = {"gravity": 3, "wind": 3, "position": 3, "rotation": 4}
 
 
 def paths(scene: Scene) -> list[str]:
@@ -97,7 +98,7 @@ class Variation:
             name, _, field = path.rpartition(".")
             value = values[world]
             if not name:
-                setattr(scene, field, float(value) if field == "damping" else value)
+                setattr(scene, field, _plain(value))
             elif isinstance(handle := scene.handles[name], ColliderHandle):
                 _set_collider(scene, handle, field, value)
             elif field == MASS:
@@ -124,22 +125,22 @@ class Variation:
 def _per_world(path: str, values: Any, count: int) -> Sequence[Any] | np.ndarray:
     """Values of all worlds, checked for their number and shape."""
     field = path.rpartition(".")[2]
-    if field == "motion" or (field == "wind" and not isinstance(values, np.ndarray) and any(map(callable, values))):
+    if field == "motion" or (field == "wind" and isinstance(values, Sequence) and any(map(callable, values))):
         given = check.sequence("worlds: vary", path, values)
         if len(given) != count:
             raise SceneError(f"worlds: vary: {path}: expected {count} functions, one for each world, got {len(given)}")
         return [check.function("worlds: vary", path, each) for each in given]
-    width = {"gravity": (3,), "wind": (3,), "position": (3,), "rotation": (4,)}.get(field, ())
-    array = check.shaped("worlds: vary", path, values)
-    if array.dtype.kind == "b":
-        if array.shape != (count,):
-            raise SceneError(f"worlds: vary: {path}: expected shape ({count},), got {array.shape}")
-        return array
-    return check.array("worlds: vary", path, values, (count, *width))
+    if (width := WIDTHS.get(field)) is not None:
+        return check.array("worlds: vary", path, values, (count, width))
+    shape = check.shaped("worlds: vary", path, values).shape
+    if shape != (count,):
+        raise SceneError(f"worlds: vary: {path}: expected shape ({count},), got {shape}")
+    # each is checked as the value of its field: some are True or False, some may be infinite
+    return check.sequence("worlds: vary", path, values)
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    return value.item() if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 else value
 
 
 def _set_collider(scene: Scene, handle: ColliderHandle, field: str, value: Any) -> None:

@@ -384,7 +384,9 @@ class Worlds(OwnAttributes):
                 f"worlds: {name}: expected shape {shape}, or {(len(chosen), *shape)} for one in each world, got "
                 f"{array.shape}"
             )
-        return list(array) if shape else array.tolist()
+        # a list of its own elements: the array has made numbers of truth values among them
+        each = value if isinstance(value, (list, tuple)) else array.tolist()
+        return [item.item() if isinstance(item, np.generic) else item for item in each]
 
     def _chosen(self, mask: Any) -> np.ndarray:
         """Numbers of the worlds that a mask means, (C,) int64."""
@@ -414,10 +416,5 @@ def _require_rest(built: int, count: int, before: int | None) -> None:
 
 def _settings(given: dict[str, Any]) -> Settings:
     """Settings of all worlds, each of which is stepped by one thread."""
-    known = [field.name for field in fields(Settings) if field.name != "threads"]
-    for name in given:
-        if name not in known:
-            raise SceneError(
-                f"worlds: unknown setting {check.short(name)}; known are {check.names(known, near=name, most=20)}"
-            )
+    check.known("worlds", "setting", given, [field.name for field in fields(Settings) if field.name != "threads"])
     return Settings(threads=1, **given)

@@ -190,6 +190,7 @@ class Kernel:
         self.__name__, self.__doc__, self.__wrapped__ = self.name, python_function.__doc__, python_function
         parameters, _ = signature(python_function)
         self.item, self.parameters = parameters[0][0], parameters[1:]
+        self._takes = [(*each, isinstance(each[1], type) and issubclass(each[1], Record)) for each in self.parameters]
         self._natives: dict[type, Native] = {}
 
     def __call__(self, item: int, *arguments: Any) -> Any:
@@ -235,20 +236,24 @@ class Kernel:
         if len(arguments) != len(self.parameters):
             names = ", ".join(name for name, _ in self.parameters)
             raise TypeError(f"{self.name}: got {len(arguments)} arguments; expected {names}")
-        precisions = {value.precision for value in arguments if isinstance(value, Record) and has_real(type(value))}
-        if len(precisions) > 1:
-            raise TypeError(f"{self.name}: got records of float32 and of float64; expected one precision")
-        precision = precisions.pop() if precisions else np.float32
         argument_block = np.zeros(len(arguments), np.int64)
-        for k, (value, (name, kind)) in enumerate(zip(arguments, self.parameters, strict=True)):
-            if isinstance(kind, type) and issubclass(kind, Record):
+        precision, numbers = None, []
+        for k, (value, (name, kind, is_record)) in enumerate(zip(arguments, self._takes, strict=True)):
+            if is_record:
                 if not isinstance(value, kind):
                     raise TypeError(f"{self.name}: {name}: got {type(value).__name__}; expected {kind.__name__}")
                 argument_block[k] = value.address
+                if has_real(type(value)):
+                    if precision not in (None, value.precision):
+                        raise TypeError(f"{self.name}: got records of float32 and of float64; expected one precision")
+                    precision = value.precision
             elif isinstance(value, Record):
                 raise TypeError(f"{self.name}: {name}: got {type(value).__name__}; expected a number")
             else:
-                argument_block[k : k + 1].view(concrete(kind, precision))[0] = value
+                numbers.append((k, kind, value))
+        precision = precision or np.float32
+        for k, kind, value in numbers:
+            argument_block[k : k + 1].view(concrete(kind, precision))[0] = value
         return argument_block, precision
 
 

@@ -13,6 +13,7 @@ Counts and conditions are numbers, or cells `(array, index)` of int64 arrays tha
 """
 
 import ctypes
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,7 +24,7 @@ from shinari.compute import bounds
 from shinari.compute.kernels import Kernel, Native, function, has_real, shared
 from shinari.compute.object_files import load
 from shinari.compute.primitives import atomic_load, call_entry, cycles, load_address, store_address
-from shinari.compute.records import Field, Record
+from shinari.compute.records import Field, Record, address_of
 from shinari.compute.threads import MASK, OF_A_TEAM, READY, Pool, cycles_per_second, share, team
 from shinari.memory_limit import require_memory
 
@@ -198,8 +199,8 @@ class Program:
         self._names: list[str] = []
         self._parts: list[str] = []
         self._kept: list[Any] = []
-        self._cells: list[np.ndarray] = []
-        self._numbers: dict[int, np.ndarray] = {}
+        self._cells: dict[int, tuple[np.ndarray, int]] = {}
+        self._numbers: dict[int, tuple[np.ndarray, int]] = {}
         self._natives: list[tuple[int, Native]] = []
         self._lists: dict[int, tuple[Record, tuple[np.ndarray, int], str, int, float]] = {}
         self._instructions: Any = None
@@ -237,7 +238,7 @@ class Program:
             cells = [(self._cell((offsets, k)), self._cell((offsets, k + 1))) for k in range(len(offsets) - 1)]
         native = kernel.native(precision)
         for begin, end in cells:
-            at = self._line(LAUNCH, 0, table.ctypes.data, begin, end, grain, kernel.name)
+            at = self._line(LAUNCH, 0, address_of(table), begin, end, grain, kernel.name)
             self._natives.append((at, native))
 
     def serial(self, kernel: Kernel, *arguments: Any) -> None:
@@ -297,7 +298,7 @@ class Program:
         # the number of rows stands at the end of the table of addresses, whoever makes room
         at = self._line(REQUIRE, self._cell(count), self._cell((record.addresses, len(record.fields))))
         if row_bytes is None:
-            row_bytes = sum(array.itemsize * int(np.prod(array.shape[1:])) for array in record.arrays.values())
+            row_bytes = sum(array.itemsize * math.prod(array.shape[1:]) for array in record.arrays.values())
         self._lists[at] = record, count, name or f"{type(record).__name__}: {{count}} rows", row_bytes, spare
 
     def prepare(self, *others: "Program") -> None:
@@ -386,7 +387,7 @@ class Program:
 
     def cells(self) -> list[np.ndarray]:
         """Arrays of counts and conditions, which may belong to records, too, each once."""
-        return list({id(array): array for array in self._cells}.values())
+        return [array for array, _ in self._cells.values()]
 
     def _unread_cell(self) -> int:
         """A cell for the number of a pass that no kernel reads; constants are shared, so none of them serves."""
@@ -398,11 +399,14 @@ class Program:
             array, index = value
             if array.dtype != np.int64:
                 raise TypeError(f"program: cell: got {array.dtype}; expected int64")
-            self._cells.append(array)
-        else:
-            # one cell for each number
-            array, index = self._numbers.setdefault(value, np.array([value], np.int64)), 0
-        return array.ctypes.data + 8 * index
+            if id(array) not in self._cells:
+                self._cells[id(array)] = array, address_of(array)
+            return self._cells[id(array)][1] + 8 * index
+        # one cell for each number
+        if value not in self._numbers:
+            constant = np.array([value], np.int64)
+            self._numbers[value] = constant, address_of(constant)
+        return self._numbers[value][1]
 
     def _line(
         self,

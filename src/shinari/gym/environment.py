@@ -1,5 +1,6 @@
 """Tasks as environments of Gymnasium: one world, or many of them."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -67,12 +68,15 @@ class Environment(gymnasium.Env):
         task: Class of the task, called with the number of worlds.
         render_mode: `"rgb_array"`: `render` returns a picture. `"human"`: the world is seen in the browser.
         **options: Further arguments of the task.
+
+    Raises:
+        SceneError: An option is unknown, or one is unusable.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 30}  # noqa: RUF012  as Gymnasium declares it
 
     def __init__(self, task: Callable[..., Task], *, render_mode: str | None = None, **options: Any) -> None:
-        self.task = _made(task, 1, options)
+        self.task = _made(task, 1, options, "render_mode")
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": _rate(self.task)}
         self.observation_space, self.action_space = spaces(self.task)
@@ -124,6 +128,9 @@ class VectorEnvironment(_vector.VectorEnv):
         autoreset_mode: What becomes of a world whose episode has ended: `NEXT_STEP`, `SAME_STEP` or `DISABLED`, as in
             Gymnasium.
         **options: Further arguments of the task, such as `threads`.
+
+    Raises:
+        SceneError: An option is unknown, or one is unusable.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 30}  # noqa: RUF012  as Gymnasium declares it
@@ -139,7 +146,7 @@ class VectorEnvironment(_vector.VectorEnv):
     ) -> None:
         super().__init__()
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
-        self.task = _made(task, num_envs, options)
+        self.task = _made(task, num_envs, options, "num_envs", "render_mode", "autoreset_mode")
         self.num_envs, self.render_mode = num_envs, render_mode
         self.metadata = {
             **self.metadata,
@@ -241,23 +248,32 @@ class VectorEnvironment(_vector.VectorEnv):
         self._rendering.close()
 
 
-def _made(task: Any, count: int, options: dict[str, Any]) -> Task:
-    """A task of so many worlds."""
+def _made(task: Any, count: int, options: dict[str, Any], *own: str) -> Task:
+    """A task of so many worlds; `own` are further options of the environment."""
     if not callable(task):
         raise SceneError(f"environment: task: expected a class derived from Task, got {check.short(task)}")
+    _check_options(task, options, own)
     made = check.kind("environment", "task", task(count, **options), Task)
     for name in ("actions", "observations", "every", "horizon"):
         check.count(type(made).__name__, name, getattr(made, name, None))
     return made
 
 
+def _check_options(task: Callable[..., Any], options: dict[str, Any], own: tuple[str, ...]) -> None:
+    """Refuse options that neither the environment nor the task takes."""
+    try:
+        parameters = list(inspect.signature(task).parameters.values())
+    except (TypeError, ValueError):  # it does not say
+        return
+    if all(parameter.kind is not inspect.Parameter.VAR_KEYWORD for parameter in parameters):
+        # the first one is the number of worlds
+        check.known("environment", "option", options, [*(parameter.name for parameter in parameters[1:]), *own])
+
+
 def _options(given: Any, *known: str) -> dict[str, Any]:
     """Options of a reset, of which all are known."""
     options = {} if given is None else check.kind("environment", "options", given, dict)
-    for name in options:
-        if name not in known:
-            there = f"known is {', '.join(known)}" if known else "there are none"
-            raise SceneError(f"environment: options: unknown option {check.short(name)}; {there}")
+    check.known("environment: options", "option", options, known)
     return options
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from shinari.compute import Record
+from shinari.compute.records import address_of
 from shinari.model.state import State
 from shinari.solver.world import World
 
@@ -23,7 +24,7 @@ class Snapshot:
 
     def __init__(self, world: World, constants: set[int], other: "Snapshot | None") -> None:
         assert world.steps is not None
-        own = [array for array in _arrays(world) if array.ctypes.data not in constants]
+        own = [array for array in _arrays(world) if address_of(array) not in constants]
         known = [kept for _, kept in other._arrays] if other is not None else []
         self._arrays = [(array, _kept(world, array, known[k : k + 1])) for k, array in enumerate(own)]
         self._lists: list[tuple[Record, dict[str, np.ndarray]]] = [
@@ -69,7 +70,7 @@ class Snapshots:
         self._copy(chosen)
 
     def _copy(self, chosen: np.ndarray) -> None:
-        few = [{array.ctypes.data for array in _arrays(world)} for world in self._worlds[:2]]
+        few = [{address_of(array) for array in _arrays(world)} for world in self._worlds[:2]]
         constants = few[0] & few[1] if len(few) == 2 else set()
         first: Snapshot | None = None
         for k in chosen.tolist():
@@ -92,13 +93,13 @@ def _arrays(world: World) -> Iterable[np.ndarray]:
     if world.steps is None:
         return []
     records = world.steps.records()
-    tables = {record.addresses.ctypes.data for record in records}
+    tables = {record.address for record in records}
     found = [array for record in records for array in world.device.raw(record).values()]
-    found += [array for array in world.steps.cells() if array.ctypes.data not in tables]
+    found += [array for array in world.steps.cells() if address_of(array) not in tables]
     found += world.device.raw_state(world.state).values()
     # of views that begin at one address the longest
     found = sorted((array for array in found if array.nbytes), key=lambda array: array.nbytes)
-    return {array.ctypes.data: array for array in found}.values()
+    return {address_of(array): array for array in found}.values()
 
 
 def _kept(world: World, array: np.ndarray, other: list[Any]) -> Any:

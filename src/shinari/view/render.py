@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,7 @@ def render(
         with open_cache(source) as cache:
             render(cache, output, time=time, frame=frame, fps=fps, progress=progress, **look)
             return
+    check.known("render", "option", look, [field.name for field in fields(View)])
     view = View(**look)
     target = check_target(output)
     suffix = target.suffix.lower()

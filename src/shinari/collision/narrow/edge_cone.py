@@ -67,13 +67,7 @@ def least_overlap(y, p, first, second, shapes):
 def crossing(number, a, b, poses, features, shapes):
     """Where an edge crosses the convex shape with the least overlap.
 
-    Args:
-        number: Number of a point of the edge in the pool.
-        a: First shape of the pair.
-        b: Second shape.
-        poses: Poses of the shapes.
-        features: Features of the meshes.
-        shapes: The shapes.
+    The edge is that of the point of the pool with this number; the other arguments are those of `count_crossing`.
 
     Returns:
         Gap [m], infinite where the edge of a solid does not cross a convex shape; the point on the edge and the normal
