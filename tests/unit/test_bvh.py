@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from shinari.geometry.bvh import Tree
+from shinari.compute import Program
+from shinari.compute.scan import Offsets
+from shinari.geometry.bvh import Bvh, Tree
 
 PRECISIONS = (np.float32, np.float64)
 
@@ -13,7 +15,7 @@ PRECISIONS = (np.float32, np.float64)
 @pytest.fixture(autouse=True)
 def wake_threads_early(monkeypatch):
     """Few boxes suffice for a second thread, so that small sets test it."""
-    monkeypatch.setattr("shinari.geometry.bvh.SHARE", 2)
+    monkeypatch.setattr("shinari.geometry.overlaps.SHARE", 2)
     monkeypatch.setattr("shinari.geometry.bvh.SHARE_OF_REFIT", 2)
 
 
@@ -144,3 +146,23 @@ def test_memory_is_kept_and_grows():
     tree.refit(low, high, 2)
     expected = touching(low, high, low, high)
     np.testing.assert_array_equal(by_name(tree.overlaps(low, high, 2)), expected)
+
+
+def test_a_refit_of_what_changed_is_that_of_all():
+    low, high = boxes("clusters", 777, np.float32)
+    part, whole = (Bvh(0.5 * (low + high), np.float32) for _ in range(2))
+    changed, programs = Offsets.zeros(len(low) + 1), [Program() for _ in range(3)]
+    part.record_refit(programs[0])
+    part.record_refit(programs[1], changed)
+    whole.record_refit(programs[2])
+    part.boxes.low[...], part.boxes.high[...] = low, high
+    programs[0].run(2)
+    rows = np.random.default_rng(3).choice(len(low), 40, replace=False)
+    low[rows], high[rows] = low[rows] - np.float32(0.5), high[rows] + np.float32(0.25)
+    changed.start[rows] = 1
+    for tree, program in ((part, programs[1]), (whole, programs[2])):
+        tree.boxes.low[...], tree.boxes.high[...] = low, high
+        program.run(2)
+    np.testing.assert_array_equal(part.nodes.box, whole.nodes.box)
+    for name in ("x0", "y0", "z0", "x1", "y1", "z1"):
+        np.testing.assert_array_equal(getattr(part.places, name), getattr(whole.places, name))

@@ -12,7 +12,7 @@ import numpy as np
 from shinari.compute import Field, Record, function, kernel, real, shared
 from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.program import run_once
-from shinari.geometry.bvh import Nodes
+from shinari.geometry.boxes import Nodes
 from shinari.geometry.ray_tree import (
     BoxTree,
     Meshes,

@@ -14,7 +14,8 @@ import numpy as np
 from shinari.compute import Field, Record, function, real, shared
 from shinari.compute.kernels import AS_WRITTEN
 from shinari.compute.threads import team
-from shinari.geometry.bvh import Nodes, Tree
+from shinari.geometry.boxes import Nodes
+from shinari.geometry.bvh import Tree
 from shinari.maths.vec3 import cross, dot, scale, sub
 
 Vector = tuple[real, real, real]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shinari.collision.rays import ENDLESS
-from shinari.geometry.bvh import Nodes
+from shinari.geometry.boxes import Nodes
 from shinari.geometry.motion import NO_ROTATION, rotation_matrix
 from shinari.geometry.ray_tree import Meshes, Triangles, TriangleTree, joined
 from shinari.scene.body import Body

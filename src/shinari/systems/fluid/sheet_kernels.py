@@ -6,7 +6,8 @@ from shinari.compute import Field, Kernel, Record, convert, function, kernel, re
 from shinari.compute.kernels import STEADY
 from shinari.compute.once import once
 from shinari.compute.scan import Offsets
-from shinari.geometry.bvh import Boxes, BoxPairs, Nodes, Queries
+from shinari.geometry.boxes import Boxes, Nodes
+from shinari.geometry.overlaps import BoxPairs, Queries
 from shinari.geometry.proximity import triangle_weights
 from shinari.maths.vec3 import ZERO, add, direction_and_length, dot, neg, norm, scale, sub
 from shinari.model.particles import Origins, Particles

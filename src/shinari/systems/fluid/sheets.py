@@ -18,7 +18,9 @@ import numpy as np
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program
 from shinari.compute.scan import Offsets, Scan
-from shinari.geometry.bvh import Boxes, Bvh, Queries
+from shinari.geometry.boxes import Boxes
+from shinari.geometry.bvh import Bvh
+from shinari.geometry.overlaps import Queries
 from shinari.systems.fluid.sheet_kernels import (
     Candidates,
     Corners,

@@ -11,7 +11,8 @@ import numpy as np
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
-from shinari.geometry.bvh import Boxes, Overlaps, Queries
+from shinari.geometry.boxes import Boxes
+from shinari.geometry.overlaps import Overlaps, Queries
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, add, scale
 from shinari.model.model import Model
@@ -137,7 +138,6 @@ class Finder:
         for each in searches.elements:
             records = each.side, self.contact_particles, self.paths, self.objects, each.tree.boxes
             p.launch(set_row_box, *records, count=len(each), grain=1024)
-        for each in searches.trees:
             each.tree.record_refit(p)
         for element_pairs in searches.pairs:
             overlaps, mode = element_pairs.every
@@ -149,7 +149,7 @@ class Finder:
         for each in searches.elements:
             records = each.side, self.contact_particles, self.paths, self.objects, each.tree.boxes
             p.launch(choose_row, *records, each.flags, count=len(each), grain=2048)
-            each.tree.record_refit(p)
+            each.tree.record_refit(p, each.flags)
             each.scan.record(p, len(each))
             p.launch(list_chosen, each.flags, each.chosen, count=len(each), grain=2048)
         for element_pairs in searches.pairs:

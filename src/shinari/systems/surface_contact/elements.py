@@ -3,8 +3,9 @@
 import numpy as np
 
 from shinari.compute.scan import Offsets, Scan
-from shinari.geometry.bvh import Bvh, Queries
+from shinari.geometry.bvh import Bvh
 from shinari.geometry.ordering import hilbert_order
+from shinari.geometry.overlaps import Queries
 from shinari.model.model import Model
 from shinari.systems.surface_contact.build import Participants
 from shinari.systems.surface_contact.records import Side
@@ -52,15 +53,12 @@ class Searches:
     Attributes:
         pairs: Tables that may meet.
         elements: The tables, each once.
-        trees: Those whose trees are searched for all pairs.
     """
 
     def __init__(self, pairs: list[ElementPairs]) -> None:
         self.pairs = pairs
         self.elements = list(dict.fromkeys(each for both in pairs for each in (both.first, both.second)))
-        self.trees = list(dict.fromkeys(both.second for both in pairs))
 
     def leave_out(self, others: "Searches") -> None:
         """Forget tables that others have: their boxes and trees are made anew there."""
         self.elements = [each for each in self.elements if each not in others.elements]
-        self.trees = [each for each in self.trees if each not in others.trees]

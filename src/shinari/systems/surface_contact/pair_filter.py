@@ -6,7 +6,7 @@ from shinari.collision.broad.pairs import first_from
 from shinari.compute import kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
-from shinari.geometry.bvh import BoxPairs
+from shinari.geometry.overlaps import BoxPairs
 from shinari.geometry.proximity import gap_vector, straight_weights
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, norm, reciprocal, scale

@@ -8,7 +8,7 @@ import numpy as np
 
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
-from shinari.geometry.bvh import BoxPairs
+from shinari.geometry.overlaps import BoxPairs
 from shinari.maths.vec3 import norm
 from shinari.systems.surface_contact.elements import ElementPairs, Elements
 from shinari.systems.surface_contact.pair_points import points_of, separation

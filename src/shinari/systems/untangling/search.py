@@ -5,8 +5,10 @@ import numpy as np
 from shinari.compute import Program, kernel
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
-from shinari.geometry.bvh import Boxes, BoxPairs, Bvh, Queries
+from shinari.geometry.boxes import Boxes
+from shinari.geometry.bvh import Bvh
 from shinari.geometry.ordering import hilbert_order
+from shinari.geometry.overlaps import BoxPairs, Queries
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, norm, sub
 from shinari.model.particles import Particles

@@ -10,7 +10,7 @@ from shinari.collision.narrow.pose_records import Poses
 from shinari.compute import Field, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
-from shinari.geometry.bvh import LEAF, Boxes, Leaves, Nodes, Places, boxes_overlap
+from shinari.geometry.boxes import LEAF, Boxes, Leaves, Nodes, Places, boxes_overlap
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector
 from shinari.maths.vec3 import ZERO, add, dot, scale, sub
