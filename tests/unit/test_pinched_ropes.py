@@ -41,3 +41,32 @@ def test_a_body_that_falls_on_a_rope_on_the_ground_gains_no_energy(kind, shape, 
     gain, heights = dropped(kind, shape, mass, substeps=substeps, precision=precision)
     assert gain < 0.1
     assert heights[30:].max() < 0.11 + 0.1 * DROP
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("substeps", [10, 20, 40])
+@pytest.mark.parametrize("shape", ["box", "capsule", "sphere"])
+@pytest.mark.parametrize("kind", ["rope", "rod"])
+def test_a_body_of_four_thousand_times_a_particle_gains_no_energy(kind, shape, substeps, precision):
+    gain, heights = dropped(kind, shape, 20.0, substeps=substeps, precision=precision)
+    assert gain < 0.05
+    assert heights[30:].max() < 0.11 + 0.1 * DROP
+
+
+@pytest.mark.parametrize("substeps", [1, 4, 20])
+@pytest.mark.parametrize("mass", [0.5, 5.0, 50.0])
+@pytest.mark.parametrize("aside", [0.004, 0.008, 0.015])
+def test_what_overlaps_at_the_start_comes_out_without_a_push(aside, mass, substeps):
+    """A ball too deep in a particle on the ground along a slanted line: it is lifted by as much, nothing is thrown."""
+    scene, deep, keeps = sn.Scene(), 0.0005, 0.05 + 0.01
+    scene.add_collider(sn.Plane(), friction=0.6)
+    scene.add_particles([(0.0, 0.01, 0.0)], mass=0.005, radius=0.01, friction=0.6)
+    place = (aside, 0.01 + np.sqrt((keeps - deep) ** 2 - aside**2), 0.0)
+    scene.add_rigid_body(sn.Sphere(0.05), mass=mass, position=place, friction=0.6)
+    sim = sn.Simulation(scene, substeps=substeps, precision="float64")
+    energies = [sim.energy().total]
+    for _ in range(6):
+        sim.step()
+        energies.append(sim.energy().total)
+        assert np.linalg.norm(sim.state.velocities[0]) < 0.1
+    assert max(energies) - energies[0] < 1.05 * mass * 9.81 * deep

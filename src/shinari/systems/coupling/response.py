@@ -172,20 +172,21 @@ def apply_reaction(
 def balance(frames, body_sweeps, b, silent, speed, rate):
     """Take from the spin of a body the angular momentum that comes in where an overlap goes out without velocity.
 
-    What moves by s without velocity takes its momentum along, m s cross v. With S = m s of the point, and the opposite
-    of the body, both together gain S cross (v - v_b).
+    What moves by s without velocity takes its momentum along, m s cross v. With S = m s of the point and S_b = m_b s_b
+    against it of the body, both together gain S cross v - S_b cross v_b.
 
     Args:
         frames: The frames.
         body_sweeps: Moments of the impulses of this sweep; changed.
         b: The frame.
-        silent: S of the point [kg m].
-        speed: Its velocity after the push [m/s].
+        silent: S and S_b [kg m]; they differ where the point lies on something.
+        speed: Velocity of the point after the push [m/s].
         rate: 1 / h.
     """
-    if frames.inverse_mass[b] > ZERO and max(abs(silent[0]), max(abs(silent[1]), abs(silent[2]))) > ZERO:
-        gained = cross(silent, sub(speed, scale(sub(frames.x[b], frames.x0[b]), rate)))
-        body_sweeps.torque[b] = sub(body_sweeps.torque[b], gained)
+    point, body = silent
+    if frames.inverse_mass[b] > ZERO and max(abs(body[0]), max(abs(body[1]), abs(body[2]))) > ZERO:
+        of_body = cross(body, scale(sub(frames.x[b], frames.x0[b]), rate))
+        body_sweeps.torque[b] = sub(body_sweeps.torque[b], sub(cross(point, speed), of_body))
 
 
 @steady

@@ -124,39 +124,67 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
     """
     x, before, lost = particles.x, place(particles.x, i), scale(pushes[0], ZERO)
     along, rubs, silent = pushes
-    lies, n, push = plane_below(contact_particles, i, x, contact_particles.radius[i])
-    wanted = place(contact_particles.hold, i)
+    lies, n, _ = plane_below(contact_particles, i, x, contact_particles.radius[i])
     if lies:
         silent = sub(silent, scale(n, min(dot(n, silent), 0.0)))
-        aside, into = tangential(along, n), contact_particles.grip[i] * abs(dot(n, along))
-        held = scale(aside, min(into * reciprocal(norm(aside)), ONE))
-        along = sub(along, held)
-        if contact_particles.grip[i] >= grip:
-            held = add(held, tangential(rubs, n))
-            rubs = scale(n, dot(n, rubs))
-        wanted = sub(wanted, scale(held, part))
-    move(x, particles.predicted, particles.v, i, part, add(add(along, rubs), silent), silent, rate)
-    if lies:
-        back = max(-gap_above(contact_particles, i, x), -push)
-        push += back
-        move(x, particles.predicted, particles.v, i, back, n, (ZERO, ZERO, ZERO), rate)
-        # a push that is not given back where it was taken would throw a particle that is so light
-        farthest, ground = FARTHEST * contact_particles.radius[i], contact_particles.solid[i] != LAYER
-        high = max(dot(n, sub(place(x, i), before)) - farthest, 0.0)
-        high = high if ground else 0.0 * high
-        back = min(high, push)
-        push -= back
-        # a layer passes on what it has stopped, whole
-        hold = bounded(wanted, contact_particles.grip[i] * push) if ground else wanted
-        slip = sub(sub(hold, wanted), scale(n, high))
-        move(x, particles.predicted, particles.v, i, ONE, slip, (ZERO, ZERO, ZERO), rate)
-        contact_particles.push[i], contact_particles.hold[i] = push, hold
-        gone = sub(place(x, i), before)
-        less = ONE - min(farthest * reciprocal(norm(gone)), ONE)
-        move(x, particles.predicted, particles.v, i, -less, gone, (ZERO, ZERO, ZERO), rate)
-        if ground:
-            lost = scale(add(scale(gone, less), scale(n, high - back)), ONE / np.float64(x[i, 3]))
+        lost = push_on_plane(contact_particles, particles, i, part, (along, rubs, silent), grip, rate)
+    else:
+        move(x, particles.predicted, particles.v, i, part, add(add(along, rubs), silent), silent, rate)
     now = place(x, i)
     contact_particles.path[i] += norm(sub(now, before))
     contact_particles.last_position[i] = now
     return lost
+
+
+@steady
+def push_on_plane(contact_particles, particles, i, part, pushes, grip, rate):
+    """Move a particle that lies on a plane by a part of what pushes a point; see `push_particle`."""
+    x, (along, rubs, silent) = particles.x, pushes
+    w, farthest = np.float64(x[i, 3]), FARTHEST * contact_particles.radius[i]
+    ground, lost = contact_particles.solid[i] != LAYER, scale(along, ZERO)
+    gone, thrown, push, hold = displacement_on_plane(contact_particles, i, x, part, pushes, grip)
+    if ground and norm(gone) > farthest:
+        # it slips out: the push gets weaker along its line, else the body would be held up by what gives way
+        left = farthest / norm(gone)
+        lost = scale(add(along, rubs), (ONE - left) * part / w)
+        pushes = scale(along, left), scale(rubs, left), silent
+        gone, thrown, push, hold = displacement_on_plane(contact_particles, i, x, part, pushes, grip)
+    less = ONE - min(farthest * reciprocal(norm(gone)), ONE)
+    move(x, particles.predicted, particles.v, i, ONE, scale(gone, ONE - less), scale(silent, part), rate)
+    contact_particles.push[i], contact_particles.hold[i] = push, hold
+    return add(lost, scale(add(scale(gone, less), thrown), ONE / w)) if ground else lost
+
+
+@steady
+def displacement_on_plane(contact_particles, i, x, part, pushes, grip):
+    """How far a push moves a particle that lies on a plane.
+
+    The arguments are those of `push_particle`.
+
+    Returns:
+        Its displacement; by how much the plane does not give back what would throw it; and the displacement by which
+        the plane has stopped pushes so far, along its normal and by friction [m].
+    """
+    along, rubs, silent = pushes
+    n, push, wanted = place(contact_particles.normal, i), contact_particles.push[i], place(contact_particles.hold, i)
+    aside, into = tangential(along, n), contact_particles.grip[i] * abs(dot(n, along))
+    held = scale(aside, min(into * reciprocal(norm(aside)), ONE))
+    along = sub(along, held)
+    if contact_particles.grip[i] >= grip:
+        held = add(held, tangential(rubs, n))
+        rubs = scale(n, dot(n, rubs))
+    wanted = sub(wanted, scale(held, part))
+    moved = scale(add(add(along, rubs), silent), part)
+    back = max(-(gap_above(contact_particles, i, x) + dot(n, moved)), -push)
+    push += back
+    gone = add(moved, scale(n, back))
+    # a push that is not given back where it was taken would throw a particle that is so light
+    ground, high = contact_particles.solid[i] != LAYER, 0.0 * back
+    if ground:
+        high = max(dot(n, gone) - FARTHEST * contact_particles.radius[i], high)
+    back = min(high, push)
+    push -= back
+    # a layer passes on what it has stopped, whole
+    hold = bounded(wanted, contact_particles.grip[i] * push) if ground else wanted
+    gone = add(gone, sub(sub(hold, wanted), scale(n, high)))
+    return gone, scale(n, high - back), push, hold

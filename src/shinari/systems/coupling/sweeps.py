@@ -254,7 +254,9 @@ def apply_answer(m, answer, item, body, grip, records):
     (i, part, w), (b, arm), rate = item, body, ONE / progress.substep[0]
     multiplier, other = add(push, rub), frames.inverse_mass[b]
     each = ONE / (along + other) if along + other > ZERO else 0.0
-    lost = share_push(contact_particles, particles, i, part, (push, rub, scale(silent, each)), grip, rate)
+    # what it lies on takes its share of what goes without velocity, too
+    of_item = scale(silent, each * along / w if w > ZERO else 0.0)
+    lost = share_push(contact_particles, particles, i, part, (push, rub, of_item), grip, rate)
     given = sub(multiplier, lost)
     normal_push, friction_multiplier = less_lost(normal_push, friction_multiplier, n, lost)
     remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
@@ -263,7 +265,7 @@ def apply_answer(m, answer, item, body, grip, records):
     speed = blend(
         part, speed_of(particles, i[0], rate), speed_of(particles, i[1], rate), speed_of(particles, i[2], rate)
     )
-    balance(frames, body_sweeps, b, scale(silent, each), speed, rate)
+    balance(frames, body_sweeps, b, (of_item, scale(silent, each)), speed, rate)
     return (along + other) * norm(multiplier)
 
 
