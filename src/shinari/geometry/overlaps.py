@@ -19,7 +19,7 @@ from shinari.geometry.boxes import INFINITY, LEAF, Boxes, Leaves, Nodes, Places,
 MET, SLOTS = 1024, 256
 # Packets of a group, and leaves that are listed for it, with one more that tells that they are too many.
 GROUP, SPAN = 8, 256
-# Boxes that are compared at once; room for those that a packet may meet, with the last leaf; and for these and its slots.
+# Boxes that are compared at once; room for those that a packet may meet and the last leaf, and for these and its slots.
 LANES, ROOM, LIST = 8, 1040, 1296
 # Packets for which it is worth waking one more thread.
 SHARE = 16
