@@ -18,6 +18,8 @@ from shinari.scene.wind import checked_wind
 
 AnyHandle: TypeAlias = Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle | TendonHandle
 C = TypeVar("C", bound="Contents")
+# Part of its extent to which the position of an object may round its points.
+MOST_ROUNDED = 1e-3
 H = TypeVar("H", bound=Handle | ColliderHandle | BodyHandle | JointHandle | SinkHandle | TendonHandle)
 
 
@@ -254,6 +256,13 @@ class Contents(OwnAttributes):
     @staticmethod
     def _placed(label: str, vertices: np.ndarray, position: Any, rotation: Any) -> np.ndarray:
         at, (w, *axis) = Contents._pose(label, position, rotation)
+        extent = float(np.ptp(vertices, axis=0).max()) if len(vertices) else 0.0
+        rounding = float(np.spacing(np.abs(at).max()))
+        if rounding > MOST_ROUNDED * extent > 0.0:
+            raise SceneError(
+                f"{label}: position: {np.abs(at).max():.3g} m away points are rounded to {rounding:.2g} m; expected a "
+                f"position at which its {extent:.3g} m keep their shape"
+            )
         turn = np.cross(axis, vertices) * 2.0
         return vertices + w * turn + np.cross(axis, turn) + at
 
