@@ -76,6 +76,21 @@ def are_apart(own, a, b, c):
     return apart & (c != first) & (c != second) & (c != third)
 
 
+@function(fastmath=AS_WRITTEN)
+def next_leaf(box, stack, depth, nodes, count):
+    """Next leaf of a stack that touches a box, -1 where there is none, and the depth of the stack after it."""
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        while boxes_overlap(box, nodes.box[node]):
+            if node >= count:
+                return node - count, depth
+            node = 2 * node
+            stack[depth] = node + 1
+            depth += 1
+    return -1, 0
+
+
 @shared(fastmath=AS_WRITTEN)
 def descend(boxes: Boxes, query: int, later: int, places: Places, leaves: Leaves, nodes: Nodes, pairs: BoxPairs,
             at: int) -> int:  # fmt: skip
@@ -97,23 +112,16 @@ def descend(boxes: Boxes, query: int, later: int, places: Places, leaves: Leaves
     low, high = boxes.low[query], boxes.high[query]
     box = low[0], low[1], low[2], high[0], high[1], high[2]
     stack, count, found, points = scratch(64, 0), len(leaves) - 1, 0, asked(boxes.points[query])
-    depth = start_stack(stack, 0, count)
-    while depth > 0:
-        depth -= 1
-        node = stack[depth]
-        while boxes_overlap(box, nodes.box[node]):
-            if node >= count:
-                for p in range(max(leaves.first[node - count], later + 1), leaves.first[node - count + 1]):
-                    if boxes_overlap(
-                        box, (places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p])
-                    ) and are_apart(points, places.p0[p], places.p1[p], places.p2[p]):
-                        if at >= 0:
-                            pairs.boxes[at + found] = pair_of(query, places.box[p], later)
-                        found += 1
-                break
-            node = 2 * node
-            stack[depth] = node + 1
-            depth += 1
+    leaf, depth = next_leaf(box, stack, start_stack(stack, 0, count), nodes, count)
+    while leaf >= 0:
+        for p in range(max(leaves.first[leaf], later + 1), leaves.first[leaf + 1]):
+            if boxes_overlap(
+                box, (places.x0[p], places.y0[p], places.z0[p], places.x1[p], places.y1[p], places.z1[p])
+            ) and are_apart(points, places.p0[p], places.p1[p], places.p2[p]):
+                if at >= 0:
+                    pairs.boxes[at + found] = pair_of(query, places.box[p], later)
+                found += 1
+        leaf, depth = next_leaf(box, stack, depth, nodes, count)
     return found
 
 
@@ -147,18 +155,11 @@ def leaves_that_touch(box, start, count, nodes, found, room):
     There has to be room for one more.
     """
     stack, touching = scratch(64, 0), 0
-    depth = start_stack(stack, start, count)
-    while depth > 0 and touching <= room:
-        depth -= 1
-        node = stack[depth]
-        while boxes_overlap(box, nodes.box[node]):
-            if node >= count:
-                found[touching] = node - count
-                touching += 1
-                break
-            node = 2 * node
-            stack[depth] = node + 1
-            depth += 1
+    leaf, depth = next_leaf(box, stack, start_stack(stack, start, count), nodes, count)
+    while leaf >= 0 and touching <= room:
+        found[touching] = leaf
+        touching += 1
+        leaf, depth = next_leaf(box, stack, depth, nodes, count)
     return touching
 
 
@@ -231,7 +232,7 @@ def search_packet(
     for q in range(first, last):
         low, high = boxes.low[queries.box[q]], boxes.high[queries.box[q]]
         points, later = asked(boxes.points[queries.box[q]]), np.int32(q if own else -1)
-        # eight at once, without a branch to guess: what is beyond the last is not read
+        # eight at once, without a branch to guess; flags beyond the last one are not read
         for begin in range(0, met, LANES):
             for lane in range(LANES):
                 j = begin + lane
@@ -241,7 +242,7 @@ def search_packet(
                     & (low[2] <= near_z1[j]) & (near_z0[j] <= high[2])
                     & (np.int32(near[j]) > later) & are_apart(points, near_p0[j], near_p1[j], near_p2[j])
                 )  # fmt: skip
-        # write always, keep what touches; what has no slot is counted only
+        # write always, keep what touches; hits without a slot are counted only
         begin = min(found, SLOTS)
         at = begin
         for j in range(met):

@@ -144,7 +144,7 @@ def push_on_plane(contact_particles, particles, i, part, pushes, grip, rate):
     ground, lost = contact_particles.solid[i] != LAYER, scale(along, ZERO)
     gone, thrown, push, hold = displacement_on_plane(contact_particles, i, x, part, pushes, grip)
     if ground and norm(gone) > farthest:
-        # it slips out: the push gets weaker along its line, else the body would be held up by what gives way
+        # it slips out: the push gets weaker along its line, else the body would be held up by a particle that yields
         left = farthest / norm(gone)
         lost = scale(add(along, rubs), (ONE - left) * part / w)
         pushes = scale(along, left), scale(rubs, left), silent
