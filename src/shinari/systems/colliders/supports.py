@@ -18,13 +18,17 @@ from shinari.compute import Field, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local, to_world
-from shinari.maths.vec3 import ZERO, dot, sub
+from shinari.maths.vec3 import ZERO, sub
+from shinari.model.model import Model
 from shinari.model.particles import Particles
 from shinari.model.spins import bounded
+from shinari.scene.contents import Contents
 from shinari.systems.colliders.records import Contacts, Items
 
 # A particle lies on the plane up to this part of the distance that it keeps.
 TOUCHES = np.float32(1e-3)
+# Masses of two that touch, one over the other, from which on the lighter one is pressed.
+LIGHTER = np.float32(4.0)
 # Number of a collider that stands for a layer of particles which lies on one.
 LAYER = -1
 
@@ -35,7 +39,7 @@ class Supports(Record, ragged=True):
     solid = Field(np.int64, doc="the collider, counted from 1; 0: none; -1: a layer that lies on one")
     normal = Field(real, 3, doc="its normal in world axes")
     offset = Field(real, unit="m", doc="product of the normal and a point of the plane, relative to the origin")
-    rise = Field(real, unit="m", doc="how far the collider moves along the normal in the substep")
+    motion = Field(real, 3, unit="m", doc="displacement of the collider there in the substep")
     grip = Field(real, doc="coefficient of friction between both")
     push = Field(real, unit="m", doc="displacement by which the collider has stopped pushes from the other side")
     hold = Field(real, 3, unit="m", doc="the same along the plane, by friction")
@@ -43,12 +47,30 @@ class Supports(Record, ragged=True):
     noted_hold = Field(real, 3, unit="m", doc="part of `hold` that it knows of")
 
 
+def are_pressed(scene: Contents, model: Model) -> bool:
+    """Whether something may press on light particles that lie on a collider: bodies, or what has heavier particles."""
+    masses = []
+    for number, obj in enumerate(scene.particle_objects):
+        inverse = model.inverse_masses[model.owners == number]
+        if obj.kind != "fluid" and (inverse > 0.0).any():
+            masses.append(float(np.mean(1.0 / inverse[inverse > 0.0])))
+    return bool(scene.bodies) or (len(masses) > 1 and max(masses) > LIGHTER * min(masses))
+
+
 @kernel
-def forget_support(i, supports: Supports):
-    """A substep begins: nothing is known to lie on anything."""
-    supports.solid[i] = 0
+def forget_pushes(i, supports: Supports):
+    """A substep begins: no plane has stopped a push. Until colliders are solved planes move on with them."""
     supports.push[i] = supports.noted_push[i] = ZERO
     supports.hold[i] = supports.noted_hold[i] = ZERO, ZERO, ZERO
+    for c in range(3):
+        supports.offset[i] += supports.normal[i, c] * supports.motion[i, c]
+
+
+@kernel
+def forget_support(i, supports: Supports):
+    """Colliders are about to be solved: nothing is known to lie on what has not stopped a push in this substep."""
+    if not supports.push[i] > ZERO:
+        supports.solid[i] = 0
 
 
 @steady
@@ -61,7 +83,7 @@ def lie_on(supports, i, k, n, x, law, poses):
     if len(supports) > 0 and law[3] <= ZERO and supports.push[i] <= ZERO:
         here = x[i, 0], x[i, 1], x[i, 2]
         supports.solid[i], supports.normal[i], supports.grip[i] = k + 1, n, law[0]
-        supports.rise[i] = dot(n, sub(here, to_world(poses[0], to_local(poses[1], here))))
+        supports.motion[i] = sub(here, to_world(poses[0], to_local(poses[1], here)))
         supports.offset[i] = n[0] * x[i, 0] + n[1] * x[i, 1] + n[2] * x[i, 2]
 
 

@@ -42,7 +42,7 @@ from shinari.systems.colliders.mesh_features import mesh_features
 from shinari.systems.colliders.mesh_particles import Looks, forget_look, project_mesh_particle
 from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
 from shinari.systems.colliders.rolling import project_turning_particles
-from shinari.systems.colliders.supports import Supports, forget_support, take_last_push
+from shinari.systems.colliders.supports import Supports, are_pressed, forget_pushes, forget_support, take_last_push
 
 # A margin, in displacements of a particle in a step.
 AHEAD = 2.0
@@ -105,7 +105,7 @@ class ColliderContacts(System):
             surface=np.ascontiguousarray(model.surfaces, precision),
             start_velocity=np.zeros((count if self._bounces else 0, 3), precision),
         )
-        self.supports = Supports.zeros(count if scene.bodies else 0, precision)
+        self.supports = Supports.zeros(count if are_pressed(scene, model) else 0, precision)
         self._weight = float(np.linalg.norm(model.gravity))
         self.particle_list = ContactList(None, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
@@ -193,6 +193,8 @@ class ColliderContacts(System):
         if self._bounces:
             p.launch(store_velocity, self.contact_particles, self._particles, count=len(self._particles), grain=4096)
 
+        p.launch(forget_pushes, self.supports, count=len(self.supports), grain=4096)
+
     def record_contacts(self, p: Program, first: bool) -> None:
         """Keep all free particles and elements out of all colliders; `first` in the first iteration of a substep."""
         settings = self._settings
@@ -212,13 +214,6 @@ class ColliderContacts(System):
             p.launch(kernel, *arguments, colours=each.colours.start, grain=FEW)
         if self.mesh_elements is not None:
             self.mesh_elements.record_project(p, solids, moving, self._clock, speed)
-
-    def record_settle(self, p: Program) -> None:
-        """Enter what was given back to particles since the colliders were solved."""
-        if len(self.supports):
-            each, rate = self.particle_list, 1.0 / self._settings.substep
-            records = self.supports, each.items, each.contacts, self._particles
-            p.launch(take_last_push, *records, rate, count=(each.counts.items, 0), grain=1024)
 
     def record_lists(self, p: Program) -> None:
         """List the colliders near particles and elements anew where a particle has left its margin."""
@@ -253,7 +248,11 @@ class ColliderContacts(System):
         p.serial(finish_search, self._search)
 
     def record_restitution(self, p: Program) -> None:
-        """Change velocities after impacts."""
+        """Change velocities after impacts, and enter what was given back to particles since colliders were solved."""
+        if len(self.supports):
+            each, rate = self.particle_list, 1.0 / self._settings.substep
+            records = self.supports, each.items, each.contacts, self._particles
+            p.launch(take_last_push, *records, rate, count=(each.counts.items, 0), grain=1024)
         if not self._bounces:
             return
         gravity = *self._model.gravity, slow_approach(self._model.gravity, self._settings.substep)

@@ -79,7 +79,7 @@ def lie_on_layer(supports, contact_particles, r, rows, x):
     apart = distance_of(rows, r, x) - rows.gap[r]
     if not firm or not is_supported(supports, c, n, x, radius[c]) or law[3] > ZERO or apart > NEAR * rows.gap[r]:
         return False
-    supports.solid[i], supports.normal[i], supports.rise[i] = LAYER, n, supports.rise[a]
+    supports.solid[i], supports.normal[i], supports.motion[i] = LAYER, n, supports.motion[a]
     supports.grip[i] = min(law[0], min(supports.grip[a], min(supports.grip[b], supports.grip[c])))
     supports.offset[i] = n[0] * x[i, 0] + n[1] * x[i, 1] + n[2] * x[i, 2] - max(apart, -RAISED * radius[i])
     return True

@@ -93,7 +93,7 @@ class ContactParticles(Record):
     solid = Field(np.int64, doc="what it lies on, see `shinari.systems.colliders.supports`")
     normal = Field(real, 3, doc="normal of that")
     offset = Field(real, unit="m", doc="place of that along the normal")
-    rise = Field(real, unit="m", doc="how far that moves along the normal in the substep")
+    motion = Field(real, 3, unit="m", doc="displacement of that in the substep")
     grip = Field(real, doc="coefficient of friction there")
     hold = Field(real, 3, unit="m", doc="displacement by friction there against such pushes")
     push = Field(real, unit="m", doc="displacement by which that has stopped pushes from the other side")

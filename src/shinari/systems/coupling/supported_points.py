@@ -58,7 +58,7 @@ def start_on_support(contact_particles, particles, i, start, now):
     if not touches_plane(contact_particles, i, particles.x, contact_particles.radius[i]):
         return start
     n = place(contact_particles.normal, i)
-    return add(start, scale(n, dot(n, sub(now, start)) - contact_particles.rise[i]))
+    return add(start, scale(n, dot(n, sub(sub(now, start), place(contact_particles.motion, i)))))
 
 
 @steady

@@ -211,7 +211,7 @@ class BodyParticles(System):
         self.contact_particles.surface[...] = model.surfaces[model.owners]
         if supports is not None:
             shared = {
-                name: supports.arrays[name] for name in ("solid", "normal", "offset", "rise", "grip", "push", "hold")
+                name: supports.arrays[name] for name in ("solid", "normal", "offset", "motion", "grip", "push", "hold")
             }
             self.contact_particles.bind(**shared)
         self.body_sweeps: BodySweeps = BodySweeps.zeros(len(frames), np.float64)

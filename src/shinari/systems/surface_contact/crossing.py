@@ -31,7 +31,8 @@ from shinari.systems.surface_contact.records import (
     Rows,
     Sums,
 )
-from shinari.systems.surface_contact.rows import TANGLED, add_to, longest_move, relative, shift
+from shinari.systems.surface_contact.row_pushes import add_to
+from shinari.systems.surface_contact.rows import TANGLED, longest_move, relative, shift
 
 if TYPE_CHECKING:
     from shinari.systems.surface_contact.system import SurfaceContacts

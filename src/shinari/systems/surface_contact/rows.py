@@ -13,7 +13,16 @@ and gives none. Friction takes from the slip of the substep up to mu times the p
 import numpy as np
 
 from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
-from shinari.collision.law import RECOVERY, combined_surface, friction, normal_response, recovery, tangential
+from shinari.collision.law import (
+    COMPLIANCE,
+    RECOVERY,
+    SLIDING_FRICTION,
+    combined_surface,
+    friction,
+    normal_response,
+    recovery,
+    tangential,
+)
 from shinari.compute import kernel, real, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.geometry.proximity import gap_vector, nearest_points, straight_weights
@@ -21,8 +30,16 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, reciprocal, scale, sub
 from shinari.model.contact_passes import NOTICEABLE, ContactPasses, was_moved
 from shinari.model.particles import Clock, Particles
+from shinari.systems.colliders.supports import Supports
 from shinari.systems.paths.records import PathState
 from shinari.systems.surface_contact.lanes import store_vector, vector_at
+from shinari.systems.surface_contact.pressed_points import (
+    NEITHER,
+    find_pressed,
+    motion_of_colliders,
+    tell_colliders,
+    without,
+)
 from shinari.systems.surface_contact.records import (
     BlockOverlaps,
     ContactParticles,
@@ -32,6 +49,14 @@ from shinari.systems.surface_contact.records import (
     Places,
     RowCounts,
     Rows,
+)
+from shinari.systems.surface_contact.row_pushes import (
+    add_to,
+    mobility_of,
+    push_points,
+    rubbing,
+    slip_of,
+    sum_of_four,
 )
 
 # Rows in a block, and rows whose nearest points are taken at once.
@@ -46,6 +71,8 @@ SAME_SIDE = np.float32(0.2)
 LIVELY = np.float32(0.1)
 # Rows are solved again when one that took no part ends with an overlap of more than this part of its gap.
 DEEP = np.float32(0.05)
+# Speed [m/s] above which a sheet is drawn over a collider; friction is that between it and what lies on it then.
+DRAWN = np.float32(0.1)
 # Nearer than this part of the gap two objects count as crossing already: the way between them has no direction.
 TANGLED = np.float32(1e-4)
 
@@ -60,16 +87,6 @@ def shift(origin_indices, origins, i, j):
 def relative(x, i, j, offset):
     """Position of particle j relative to particle i."""
     return x[j, 0] - x[i, 0] + offset[0], x[j, 1] - x[i, 1] + offset[1], x[j, 2] - x[i, 2] + offset[2]
-
-
-@steady
-def sum_of_four(w, a, b, c, d):
-    """Weighted sum of four vectors."""
-    return (
-        w[0] * a[0] + w[1] * b[0] + w[2] * c[0] + w[3] * d[0],
-        w[0] * a[1] + w[1] * b[1] + w[2] * c[1] + w[3] * d[1],
-        w[0] * a[2] + w[1] * b[2] + w[2] * c[2] + w[3] * d[2],
-    )
 
 
 @steady
@@ -267,36 +284,10 @@ def longest_move(edges, lengths, i0, i1, i2, i3):
 
 
 @steady
-def moved(x, predicted, velocities, h, i):
-    """Displacement of a particle in this substep so far."""
-    return (
-        x[i, 0] - predicted[i, 0] + h * velocities[i, 0],
-        x[i, 1] - predicted[i, 1] + h * velocities[i, 1],
-        x[i, 2] - predicted[i, 2] + h * velocities[i, 2],
-    )
-
-
-@steady
-def add_to(vectors, i, a, b):
-    """Add a multiple of a vector to the first three numbers of a row."""
-    vectors[i, 0] += a * b[0]
-    vectors[i, 1] += a * b[1]
-    vectors[i, 2] += a * b[2]
-
-
-@steady
 def note_moved(moved_in, i, x, number):
     """Note the number of the pass in which a particle was moved; blocks of one colour may share what is fixed."""
     if x[3] > ZERO:
         moved_in[i] = number
-
-
-@steady
-def note_path(contact_particles, i, x, length):
-    """Add the displacement by a row to the path of a particle; blocks of one colour may share fixed particles."""
-    if x[i, 3] > ZERO:
-        contact_particles.path[i] += length
-        contact_particles.last_position[i] = x[i, 0], x[i, 1], x[i, 2]
 
 
 @steady
@@ -309,19 +300,18 @@ def was_any_moved(r, rows, contact_particles, clock):
 
 
 @steady
-def solve(r, rows, particles, contact_particles, objects, frames, clock, reach):
+def solve(r, rows, particles, contact_particles, supports, objects, frames, clock, reach):
     """Solve one row; return what it overlapped, as part of its gap, and the sum of the displacements [m].
 
     `reach` is how far what overlapped at the start may come out [m].
     """
     h, number = clock.substep_length[0], clock.contact_pass[0]
-    i0, i1, i2, i3 = rows.points[r]
+    points = i0, i1, i2, i3 = rows.points[r]
     path, zero = contact_particles.path, ZERO * h
     gone = path[i0] + path[i1] + path[i2] + path[i3]
     if gone < rows.bound[r]:
         return zero, zero
-    x, predicted, velocities = particles.x, particles.predicted, particles.v
-    origin_indices, origins, gap = particles.origin_index, frames.origin, rows.gap[r]
+    x, origin_indices, origins, gap = particles.x, particles.origin_index, frames.origin, rows.gap[r]
     w, n, old = rows.weights[r], rows.normal[r], rows.multiplier[r]
     o1, o2, o3 = (
         shift(origin_indices, origins, i0, i1),
@@ -345,14 +335,19 @@ def solve(r, rows, particles, contact_particles, objects, frames, clock, reach):
         # they are apart until their particles have moved by what is between them beyond the gap
         rows.bound[r] = gone + length - gap
     depth = gap - place
-    m0, m1, m2, m3 = w[0] * p0[3], w[1] * p1[3], w[2] * p2[3], w[3] * p3[3]
-    mobility = w[0] * m0 + w[1] * m1 + w[2] * m2 + w[3] * m3
-    if mobility <= ZERO:
-        return zero, zero
+    masses = w[0] * p0[3], w[1] * p1[3], w[2] * p2[3], w[3] * p3[3]
     law = combined_surface(
         objects.surface[contact_particles.object_index[i0]], objects.surface[contact_particles.object_index[i2]]
     )
-    scaled_compliance = law[3] / (h * h)
+    two = rows.edges[r]
+    side, up, grip = find_pressed(supports, contact_particles.radius, x, points, two, w, masses, n)
+    moving = without(side, two, masses)
+    mobility = mobility_of(w, moving)
+    if mobility <= ZERO:
+        return zero, zero
+    if side != NEITHER:
+        depth /= dot(n, up)
+    scaled_compliance = law[COMPLIANCE] / (h * h)
     # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
     before = max(gap - rows.distance[r] - LIVELY * h, ZERO)
     out = recovery(RECOVERY * min(depth, before), reach) if scaled_compliance == ZERO else depth - depth
@@ -362,29 +357,25 @@ def solve(r, rows, particles, contact_particles, objects, frames, clock, reach):
         return zero, zero
     rows.weights[r], rows.normal[r], rows.bound[r] = w, n, -ONE
     rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
-    move = push + out
     # friction: the relative displacement of the two points in this substep, along the surface
-    slip = sum_of_four(
-        w, moved(x, predicted, velocities, h, i0), moved(x, predicted, velocities, h, i1),
-        moved(x, predicted, velocities, h, i2), moved(x, predicted, velocities, h, i3)
-    )  # fmt: skip
+    slip, rough = slip_of(w, points, particles, h), law
+    if side != NEITHER:
+        # what it lies on holds a light layer, which moves little then
+        own = add(
+            slip_of(without(side, two, w), points, particles, h), motion_of_colliders(supports, side, two, points, w)
+        )
+        if law[SLIDING_FRICTION] > grip or norm(tangential(sub(slip, own), up)) < DRAWN * h:
+            slip, rough = own, (min(law[0], grip), min(law[1], grip), law[2], law[3])
     inverse = ONE / mobility
-    along = scale(sub(scale(n, move), friction(tangential(slip, n), push, law)), inverse)
-    quiet = scale(n, out * inverse)
-    add_to(x, i0, m0, along)
-    add_to(x, i1, m1, along)
-    add_to(x, i2, m2, along)
-    add_to(x, i3, m3, along)
-    add_to(predicted, i0, m0, quiet)
-    add_to(predicted, i1, m1, quiet)
-    add_to(predicted, i2, m2, quiet)
-    add_to(predicted, i3, m3, quiet)
-    length = norm(along)
-    l0, l1, l2, l3 = abs(m0 * length), abs(m1 * length), abs(m2 * length), abs(m3 * length)
-    note_path(contact_particles, i0, x, l0)
-    note_path(contact_particles, i1, x, l1)
-    note_path(contact_particles, i2, x, l2)
-    note_path(contact_particles, i3, x, l3)
+    along = scale(sub(scale(up, push + out), friction(tangential(slip, up), push, rough)), inverse)
+    quiet = scale(up, out * inverse)
+    moved_by = push_points(points, moving, along, quiet, particles, contact_particles)
+    if side != NEITHER:
+        tell_colliders(supports, x, side, two, points, w, sub(along, quiet))
+        if law[SLIDING_FRICTION] > grip:
+            rubs = rubbing(points, w, masses, up, change, law, particles, h)
+            moved_by += push_points(points, masses, rubs, scale(up, ZERO), particles, contact_particles)
+            along = add(along, rubs)
     add_to(rows.impulse, r, ONE / h, sub(along, quiet))
     rows.multiplier[r] = old + change
     rows.distance[r] += out
@@ -393,7 +384,7 @@ def solve(r, rows, particles, contact_particles, objects, frames, clock, reach):
         note_moved(contact_particles.moved_in, i1, p1, number)
         note_moved(contact_particles.moved_in, i2, p2, number)
         note_moved(contact_particles.moved_in, i3, p3, number)
-    return push / gap, l0 + l1 + l2 + l3
+    return push / gap, moved_by
 
 
 @kernel(fastmath=STEADY)
@@ -405,6 +396,7 @@ def solve_block(
     rows: Rows,
     particles: Particles,
     contact_particles: ContactParticles,
+    supports: Supports,
     objects: Objects,
     frames: Frames,
     clock: Clock,
@@ -429,7 +421,7 @@ def solve_block(
         # all that was moved in the block may have been its particles
         if slack[k] > lost or (local and not was_any_moved(r, rows, contact_particles, clock)):
             continue
-        overlap, moved_by = solve(r, rows, particles, contact_particles, objects, frames, clock, reach)
+        overlap, moved_by = solve(r, rows, particles, contact_particles, supports, objects, frames, clock, reach)
         worst, lost = max(worst, overlap), lost + moved_by
     overlaps.largest[current.first[0] + block] = worst
 

@@ -15,6 +15,7 @@ from shinari.model.contact_passes import ContactPasses, count_pass
 from shinari.model.particles import Particles
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
+from shinari.systems.colliders.supports import Supports
 from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.paths.certifier import Certificate
 from shinari.systems.paths.records import PathState
@@ -82,6 +83,7 @@ class SurfaceContacts(System):
             LooseParticles(model, who, members, particles, origins, detection) if 0 < len(pairs) <= MANY else None
         )
         self._colliders: ColliderContacts | None = None
+        self._supports = Supports.zeros(0, precision)
 
     def watch(self, reach: float) -> None:
         """Let loose particles take part as soon as they may be within a reach [m] of a surface."""
@@ -91,6 +93,8 @@ class SurfaceContacts(System):
     def connect(self, bound: BoundSystems) -> None:
         """Take the contacts with colliders, into which late pushes may go."""
         self._colliders = bound.find(ColliderContacts)
+        if self._colliders is not None:
+            self._supports = self._colliders.supports
 
     @property
     def detections(self) -> int:
@@ -147,7 +151,7 @@ class SurfaceContacts(System):
         """Solve all rows once; `first` in the first iteration of a substep. `rows.table.overlap` tells the largest."""
         h, table = self._settings.substep, self.rows.table
         reach = h * (self._settings.depenetration_speed if first else 0.0)
-        records = self._particles, self._contact_particles, self._finder.objects, self._frames
+        records = self._particles, self._contact_particles, self._supports, self._finder.objects, self._frames
         overlaps, colours, members = self.rows.overlaps, self.rows.colours, self._detection.members
         count = self._detection.detection.members, 0
         p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
@@ -213,9 +217,10 @@ class SurfaceContacts(System):
 
     def record_restitution(self, p: Program) -> None:
         """Change velocities after impacts, and where something lies on each other."""
-        slow = slow_approach(self._model.gravity, self._settings.substep)
-        records = self._particles, self._contact_particles, self._finder.objects
-        self.rows.colours.record_sweep(p, settle_block, self.rows.table, self.rows.rows, *records, slow)
+        h = self._settings.substep
+        slow, supports = slow_approach(self._model.gravity, h), self._supports
+        records = self._particles, self._contact_particles, supports, self._finder.objects
+        self.rows.colours.record_sweep(p, settle_block, self.rows.table, self.rows.rows, *records, slow, h)
 
     def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in the last step; their places are those of the last substep."""

@@ -1,0 +1,89 @@
+"""How contact rows move their four points: weights times inverse masses, impulses in kg m."""
+
+from shinari.collision.law import friction, tangential
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ONE, ZERO, norm, scale
+
+
+@steady
+def sum_of_four(w, a, b, c, d):
+    """Weighted sum of four vectors."""
+    return (
+        w[0] * a[0] + w[1] * b[0] + w[2] * c[0] + w[3] * d[0],
+        w[0] * a[1] + w[1] * b[1] + w[2] * c[1] + w[3] * d[1],
+        w[0] * a[2] + w[1] * b[2] + w[2] * c[2] + w[3] * d[2],
+    )
+
+
+@steady
+def mobility_of(w, masses):
+    """Inverse mass of a row [1/kg]; masses: weights times inverse masses."""
+    return w[0] * masses[0] + w[1] * masses[1] + w[2] * masses[2] + w[3] * masses[3]
+
+
+@steady
+def moved(x, predicted, velocities, h, i):
+    """Displacement of a particle in this substep so far."""
+    return (
+        x[i, 0] - predicted[i, 0] + h * velocities[i, 0],
+        x[i, 1] - predicted[i, 1] + h * velocities[i, 1],
+        x[i, 2] - predicted[i, 2] + h * velocities[i, 2],
+    )
+
+
+@steady
+def add_to(vectors, i, a, b):
+    """Add a multiple of a vector to the first three numbers of a row."""
+    vectors[i, 0] += a * b[0]
+    vectors[i, 1] += a * b[1]
+    vectors[i, 2] += a * b[2]
+
+
+@steady
+def note_path(contact_particles, i, x, length):
+    """Add the displacement by a row to the path of a particle; blocks of one colour may share fixed particles."""
+    if x[i, 3] > ZERO:
+        contact_particles.path[i] += length
+        contact_particles.last_position[i] = x[i, 0], x[i, 1], x[i, 2]
+
+
+@steady
+def slip_of(weights, points, particles, h):
+    """Weighted sum of the displacements of the points of a row in this substep."""
+    x, predicted, v, (i0, i1, i2, i3) = particles.x, particles.predicted, particles.v, points
+    return sum_of_four(
+        weights, moved(x, predicted, v, h, i0), moved(x, predicted, v, h, i1),
+        moved(x, predicted, v, h, i2), moved(x, predicted, v, h, i3)
+    )  # fmt: skip
+
+
+@steady
+def push_points(points, masses, along, quiet, particles, contact_particles):
+    """Push the points of a row; masses: weights times inverse masses; quiet: what brings no velocity [kg m].
+
+    Returns the sum of the displacements.
+    """
+    x, predicted, (i0, i1, i2, i3), (m0, m1, m2, m3) = particles.x, particles.predicted, points, masses
+    add_to(x, i0, m0, along)
+    add_to(x, i1, m1, along)
+    add_to(x, i2, m2, along)
+    add_to(x, i3, m3, along)
+    add_to(predicted, i0, m0, quiet)
+    add_to(predicted, i1, m1, quiet)
+    add_to(predicted, i2, m2, quiet)
+    add_to(predicted, i3, m3, quiet)
+    length = norm(along)
+    l0, l1, l2, l3 = abs(m0 * length), abs(m1 * length), abs(m2 * length), abs(m3 * length)
+    note_path(contact_particles, i0, x, l0)
+    note_path(contact_particles, i1, x, l1)
+    note_path(contact_particles, i2, x, l2)
+    note_path(contact_particles, i3, x, l3)
+    return l0 + l1 + l2 + l3
+
+
+@steady
+def rubbing(points, w, masses, n, change, law, particles, h):
+    """Impulse by which the sides of a row rub at each other after a change of its multiplier [kg m]."""
+    mobility = mobility_of(w, masses)
+    slip = tangential(slip_of(w, points, particles, h), n)
+    return scale(friction(slip, change * mobility, law), -ONE / mobility)
