@@ -14,7 +14,8 @@ other shape. A new shape needs no such case:
     closed forms of pairs of bodies
         systems/rigid/contact/pairs.py
     particles near planes and containers
-        systems/colliders/detection.py, systems/colliders/collide.py, systems/colliders/start_overlaps.py
+        systems/colliders/detection.py, systems/colliders/collide.py, systems/colliders/start_overlaps.py,
+        systems/colliders/elements.py
     density of fluids at planes, boxes and containers
         systems/fluid/wall_kernels.py
     walls of meshes that are too thin for a fluid

@@ -28,11 +28,11 @@ from shinari.scene.contents import Contents
 from shinari.shapes.kernels.all_distances import is_mesh
 from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
+from shinari.shapes.sphere import SPHERE
+from shinari.systems.colliders.ball_elements import keep_off_ball
 from shinari.systems.colliders.collide import (
-    apply_correction,
     convex_reach,
     place,
-    previous_position,
     record,
     remember,
     response,
@@ -49,15 +49,28 @@ from shinari.systems.colliders.element_bounds import (
     takes_part,
     unknown_plane,
 )
+from shinari.systems.colliders.element_points import (
+    AT_VERTEX,
+    ROUNDS,
+    SMALL,
+    add_share,
+    blend,
+    inverse_mass_at,
+    largest_of,
+    local_path,
+    longest_path,
+    move_vertices,
+    radii_of,
+    vertex_weights,
+    vertices,
+)
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts, Items, Poses
 
 LOOKS = 24
-# A triangle that was pushed away at one point may lie deeper at another.
-ROUNDS = 6
 # Tries where the last two planes that touch the solid meet, and looks, before all of them are taken.
 CUTS, SLOW = 2, 6
 HALF = np.float32(0.5)
-CLOSE, AT_VERTEX, SMALL = np.float32(5e-3), np.float32(0.995), np.float32(0.05)
+CLOSE = np.float32(5e-3)
 
 
 def elements_of(scene: Contents, model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -79,12 +92,6 @@ def elements_of(scene: Contents, model: Model) -> tuple[np.ndarray, np.ndarray]:
     rows = model.slots[np.concatenate(parts)]
     order, offsets = colour(rows, model.particle_count, free=model.inverse_masses > 0.0)
     return np.ascontiguousarray(rows[order]), offsets
-
-
-@steady
-def blend(weights, a, b, c):
-    """Point of a triangle."""
-    return add(scale(a, weights[0]), add(scale(b, weights[1]), scale(c, weights[2])))
 
 
 @steady
@@ -257,7 +264,13 @@ def project_elements() -> Kernel:
                 least = bound_with(least, m, contacts, colliders)
                 continue
             pose, kind, s, moves = poses.after[row + k], colliders.kind[k], colliders.size[k], colliders.moves[k]
-            for again in range(ROUNDS):
+            law = combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k])
+            is_done = (
+                kind == SPHERE
+                and not moves
+                and keep_off_ball(m, i, pose, s, law, (h, h * speed), contacts, contact_particles, particles, clock)
+            )
+            for again in range(0 if is_done else ROUNDS):
                 ends, begins = local_path(poses.before[row + k], pose, particles, i, h)
                 if is_apart(contacts, m, contacts.plane[m], ends, begins, radii):
                     gaps = planar_gaps(contacts.plane[m], ends, radii)
@@ -302,7 +315,7 @@ def project_elements() -> Kernel:
                         blend(b, ends[0], ends[1], ends[2]),
                         reach,
                         w,
-                        combined_surface(surface_of(contact_particles, i[0]), colliders.surface[k]),
+                        law,
                         contacts.normal_correction[m],
                         rotate_vector_back(pose, contacts.friction_correction[m]),
                         (rate * rate, h * speed),
@@ -319,90 +332,6 @@ def project_elements() -> Kernel:
         items.bound[p] = least
 
     return project_element
-
-
-@steady
-def radii_of(contact_particles, i):
-    """Distances that the vertices of an element keep."""
-    radius = contact_particles.radius
-    return radius[i[0]], radius[i[1]], radius[i[2]]
-
-
-@steady
-def vertices(points):
-    """Indices of the particles of an element."""
-    return np.int64(points[0]), np.int64(points[1]), np.int64(points[2])
-
-
-@steady
-def largest_of(values, i):
-    """Largest of the values of three particles."""
-    return max(values[i[0]], max(values[i[1]], values[i[2]]))
-
-
-@steady
-def least_of(values, i):
-    """Least of the values of three particles."""
-    return min(values[i[0]], min(values[i[1]], values[i[2]]))
-
-
-@steady
-def blend_of(values, i, share):
-    """Value at a point of an element."""
-    return share[0] * values[i[0]] + share[1] * values[i[1]] + share[2] * values[i[2]]
-
-
-@steady
-def vertex_weights(weights, i):
-    """Weights of the vertices of an element; the last two of a segment are one, and have their sum once."""
-    segment = i[1] == i[2]
-    zero = ZERO * weights[2]
-    return weights[0], weights[1] + weights[2] if segment else weights[1], zero if segment else weights[2]
-
-
-@steady
-def inverse_mass_at(x, i, share):
-    """Inverse mass of a point of an element, sum w b^2 [1/kg]."""
-    b0, b1, b2 = share
-    return x[i[0], 3] * b0 * b0 + x[i[1], 3] * b1 * b1 + x[i[2], 3] * b2 * b2
-
-
-@steady
-def local_path(before, after, particles, i, h):
-    """Vertices of an element in the axes of a collider: now, and at the start of the substep."""
-    x, predicted, v = particles.x, particles.predicted, particles.v
-    ends = to_local(after, place(x, i[0])), to_local(after, place(x, i[1])), to_local(after, place(x, i[2]))
-    begins = (
-        to_local(before, previous_position(x, predicted, v, h, i[0])),
-        to_local(before, previous_position(x, predicted, v, h, i[1])),
-        to_local(before, previous_position(x, predicted, v, h, i[2])),
-    )
-    return ends, begins
-
-
-@steady
-def longest_path(ends, begins):
-    """Largest displacement of three points."""
-    first, second, third = norm(sub(ends[0], begins[0])), norm(sub(ends[1], begins[1])), norm(sub(ends[2], begins[2]))
-    return max(first, max(second, third))
-
-
-@steady
-def move_vertices(contact_particles, particles, i, share, w, correction, silent, clock, rate):
-    """Move the vertices of an element by their shares of the correction of a point."""
-    move_vertex(contact_particles, particles, i[0], share[0], w, correction, silent, clock, rate)
-    move_vertex(contact_particles, particles, i[1], share[1], w, correction, silent, clock, rate)
-    move_vertex(contact_particles, particles, i[2], share[2], w, correction, silent, clock, rate)
-
-
-@steady
-def move_vertex(contact_particles, particles, i, b, w, correction, silent, clock, rate):
-    """Move a vertex by its share of the correction of a point; one that is fixed is not written."""
-    x = particles.x
-    if x[i, 3] > ZERO and b > ZERO:
-        part = x[i, 3] * b / w
-        contact_particles.displacement[i] += part * norm(correction)
-        apply_correction(contact_particles, particles, i, part, correction, silent, clock, rate)
 
 
 @kernel(fastmath=STEADY)
@@ -441,12 +370,3 @@ def bounce_element(
         add_share(velocities, i[0], x[i[0], 3] * share[0] / w, change)
         add_share(velocities, i[1], x[i[1], 3] * share[1] / w, change)
         add_share(velocities, i[2], x[i[2], 3] * share[2] / w, change)
-
-
-@steady
-def add_share(vectors, i, share, change):
-    """Add a share of a change to the velocity or the position of a vertex; one that is fixed is not written."""
-    if share > ZERO:
-        vectors[i, 0] += share * change[0]
-        vectors[i, 1] += share * change[1]
-        vectors[i, 2] += share * change[2]

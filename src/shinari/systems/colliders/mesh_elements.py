@@ -27,7 +27,7 @@ from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.collide import TWO, contact_change, place, previous_position, record, surface_of
 from shinari.systems.colliders.contact_list import ContactList
 from shinari.systems.colliders.element_bounds import some_moved
-from shinari.systems.colliders.elements import (
+from shinari.systems.colliders.element_points import (
     AT_VERTEX,
     blend,
     blend_of,

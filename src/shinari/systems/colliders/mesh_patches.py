@@ -17,7 +17,12 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.contact_list import THIRD
-from shinari.systems.colliders.elements import blend, largest_of, longest_path, vertices
+from shinari.systems.colliders.element_points import (
+    blend,
+    largest_of,
+    longest_path,
+    vertices,
+)
 from shinari.systems.colliders.mesh_features import MeshFeatures
 from shinari.systems.colliders.records import Colliders, ContactParticles, Contacts
 

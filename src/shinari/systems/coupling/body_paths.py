@@ -17,7 +17,7 @@ from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.colliders.collide import place
 from shinari.systems.colliders.element_bounds import stays_above
-from shinari.systems.colliders.elements import (
+from shinari.systems.colliders.element_points import (
     add_share,
     blend,
     inverse_mass_at,

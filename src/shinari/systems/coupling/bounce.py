@@ -14,7 +14,13 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place
-from shinari.systems.colliders.elements import add_share, blend, inverse_mass_at, vertex_weights, vertices
+from shinari.systems.colliders.element_points import (
+    add_share,
+    blend,
+    inverse_mass_at,
+    vertex_weights,
+    vertices,
+)
 from shinari.systems.coupling.records import (
     BodyShapeTable,
     BodySweeps,

@@ -22,17 +22,19 @@ from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, previous_position, slack
 from shinari.systems.colliders.contact_list import FAR
-from shinari.systems.colliders.elements import (
+from shinari.systems.colliders.element_points import (
     AT_VERTEX,
     ROUNDS,
     SMALL,
     blend,
     blend_of,
-    deepest,
     inverse_mass_at,
     longest_path,
     vertex_weights,
     vertices,
+)
+from shinari.systems.colliders.elements import (
+    deepest,
 )
 from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD

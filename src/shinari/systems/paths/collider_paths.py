@@ -28,7 +28,7 @@ from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.shapes.sphere import Sphere
 from shinari.systems.colliders.collide import place, record
 from shinari.systems.colliders.element_bounds import stays_above
-from shinari.systems.colliders.elements import (
+from shinari.systems.colliders.element_points import (
     add_share,
     blend,
     inverse_mass_at,

@@ -19,7 +19,13 @@ from shinari.maths.quaternion import exponential, rotate_back
 from shinari.maths.vec3 import ONE, add, norm, scale, sub
 from shinari.shapes.kernels.all_distances import is_mesh
 from shinari.systems.colliders.cutting_planes import FAR, PLANES, keep_plane, lowest_of_planes
-from shinari.systems.colliders.elements import blend, longest_path, tangent
+from shinari.systems.colliders.element_points import (
+    blend,
+    longest_path,
+)
+from shinari.systems.colliders.elements import (
+    tangent,
+)
 
 # A path is safe when it keeps this part of the radius all along, or nearly its distance where that is less already.
 KEPT, NEARLY = np.float32(0.2), np.float32(0.9)
