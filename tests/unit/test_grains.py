@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial import KDTree
 
 import shinari as sn
+from shinari.systems.grains.rows import SLOP
 from shinari.systems.grains.system import GrainPairs
 from shinari.systems.particle_contact.records import CHUNK
 
@@ -336,6 +337,24 @@ def test_a_heap_that_lands_has_a_row_for_each_overlap():
         # a ball may go beyond its margin until the substep ends
         assert len(missing) <= 0.002 * len(overlaps)
     assert appended > 100
+
+
+def test_a_grain_that_is_pushed_on_meets_a_much_larger_one_in_the_same_step():
+    """It alone leaves its margin; the large one belongs to another level of the grid and stays within its own."""
+    scene, radius, large = sn.Scene(gravity=(0, 0, 0)), 0.01, 0.05
+    scene.add_grains([(0.0, 0.0, 0.0)], radius=radius, velocity=(4, 0, 0))
+    scene.add_grains([(0.03, 0.0, 0.0)], radius=radius)
+    scene.add_grains([(0.105, 0.0, 0.0)], radius=large)
+    # with many at rest the rows hold for the whole step, and two strayed ones are few
+    at = np.stack(np.meshgrid(*[0.05 * np.arange(8)] * 3), axis=-1).reshape(-1, 3)
+    scene.add_grains(at, radius=radius, position=(0.0, 1.0, 0.0))
+    simulation = sn.Simulation(scene, substeps=8, threads=1)
+    simulation.step()
+    assert family(simulation).detections == 1
+    slots = simulation.model.slots[:3]
+    x, v = simulation.state.x[slots, 0], simulation.state.v[slots, 0]
+    assert v[2] > 0.0, "nothing pushed it"
+    assert x[2] - x[1] > (1.0 - SLOP) * (radius + large)
 
 
 @pytest.mark.parametrize("speed", [0.0, 3.0])

@@ -159,4 +159,29 @@ def test_a_sheet_that_is_drawn_takes_a_block_along(kind):
         velocities[: SIZE[0] * SIZE[1]] = 1.0, 0.0, 0.0
         simulation.state.velocities = velocities
         simulation.step()
-    assert parts(simulation)[1][1][:, 0].mean() == pytest.approx(0.2 * G * 24 / 60, rel=0.12)
+    # where the sheet lifts off the ground for a moment it is pressed down before it rubs
+    assert 0.8 < parts(simulation)[1][1][:, 0].mean() / (0.2 * G * 24 / 60) < 1.02
+
+
+@pytest.mark.parametrize("substeps", [10, 20])
+@pytest.mark.parametrize("density", [300.0, 3000.0])
+def test_a_lump_rests_on_two_sheets(density, substeps):
+    """Both sheets stay where they lie, and are still; the lump is two thicknesses above the ground."""
+    scene, material = sn.Scene(), sn.ClothMaterial(density=0.3, thickness=THICKNESS, friction=0.4)
+    scene.add_collider(sn.Plane(), friction=0.5)
+    for k in range(2):
+        place = (0.003 * k, THICKNESS * (k + 0.5) + 1e-5, 0.002 * k)
+        scene.add_cloth(sn.grid(shape=(12, 12), size=(0.6, 0.6)), material=material, position=place)
+    lump = sn.LumpMaterial(density=density)
+    place = (0.02, 2 * THICKNESS + 0.102, 0.01)
+    scene.add_shape_matched(sn.Box((0.15, 0.15, 0.15)), spacing=0.05, material=lump, position=place)
+    simulation = sn.Simulation(scene, substeps=substeps)
+    simulation.run(0.75, progress=False)
+    for _ in range(30):
+        simulation.step()
+        x, v = simulation.state.positions, simulation.state.velocities
+        assert x[:144, 1].min() > 0.5 * THICKNESS - 1e-4
+        assert x[144:288, 1].min() > 1.5 * THICKNESS - 1e-4
+        assert np.linalg.norm(v[:288], axis=1).max() < 0.05
+    # its particles have a radius of half of the spacing
+    assert x[288:, 1].min() == pytest.approx(2 * THICKNESS + 0.025, abs=1e-4)

@@ -35,6 +35,7 @@ from shinari.systems.coupling.records import (
 from shinari.systems.coupling.response import to_shape_local
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import rotation_vector_between
+from shinari.systems.surface_contact.records import RowCounts
 
 CHUNK = 1024
 THIRD = 1.0 / 3.0
@@ -326,3 +327,10 @@ def end_detection(_, progress: Progress):
     """The lists are made; if they have to be made again in the step, margins are twice as wide."""
     progress.stale[0], progress.factor[0] = 0, 2.0 * progress.factor[0]
     progress.detections[0] += 1
+
+
+@kernel
+def press_on_layers(_, points: Counts, elements: Counts, rows: RowCounts):
+    """Tell whether bodies may press on layers."""
+    if points.contacts[0] + elements.contacts[0] > 0:
+        rows.pressing[0] = 1

@@ -33,9 +33,7 @@ from shinari.systems.colliders.element_points import (
     vertex_weights,
     vertices,
 )
-from shinari.systems.colliders.elements import (
-    deepest,
-)
+from shinari.systems.colliders.elements import deepest
 from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD
 from shinari.systems.coupling.records import (

@@ -29,7 +29,6 @@ from shinari.scene.contents import Contents
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.colliders.elements import elements_of
 from shinari.systems.colliders.supports import Supports
-from shinari.systems.colliders.system import ColliderContacts
 from shinari.systems.coupling.body_paths import BodyPaths
 from shinari.systems.coupling.bounce import bounce_items, note_motion, note_velocity
 from shinari.systems.coupling.detection import (
@@ -45,13 +44,13 @@ from shinari.systems.coupling.detection import (
     list_candidates,
     measure_body_shape,
     measure_item,
+    press_on_layers,
     set_boxes,
     set_margin,
     set_reference,
     set_shape_margin,
     sum_squares,
 )
-from shinari.systems.coupling.layers import LayerSupports
 from shinari.systems.coupling.model import CONTACTS, PLACES, PUSHES, RESPONSES
 from shinari.systems.coupling.records import (
     BodySweeps,
@@ -227,7 +226,7 @@ class BodyParticles(System):
         self._slow = slow_approach(model.gravity, settings.substep) * settings.substep
         self._small = SETTLED * max(self._weight * settings.substep**2, TINY)
         self._first_body = len(model.colliders)
-        self._layers: LayerSupports | None = None
+        self._surfaces: SurfaceContacts | None = None
         held = np.zeros((0, 2), np.int64) if held is None else held
         each = np.repeat(np.arange(count, dtype=np.uint32)[:, None], 3, axis=1)
         self.lists = [ContactList(each, model.owners, held, body_shapes, True)]
@@ -237,9 +236,7 @@ class BodyParticles(System):
 
     def connect(self, bound: BoundSystems) -> None:
         """Take the contacts of surfaces, whose layers may lie on a collider."""
-        surfaces, colliders = bound.find(SurfaceContacts), bound.find(ColliderContacts)
-        if surfaces is not None and colliders is not None and len(colliders.supports):
-            self._layers = LayerSupports(surfaces, colliders.supports, self.contact_particles)
+        self._surfaces = bound.find(SurfaceContacts)
 
     @property
     def body_shapes(self) -> BodyShapes:
@@ -293,9 +290,11 @@ class BodyParticles(System):
         else:
             p.launch(add_response, frames, body_sweeps, count=len(frames))
         self.record_lists(p, first)
-        if self._layers is not None:
+        layers = None if self._surfaces is None else self._surfaces.layers
+        if self._surfaces is not None and layers is not None:
             points, elements = self.lists[0], self.lists[-1]
-            self._layers.record_find(p, points.counts, elements.counts, self.particles, first)
+            p.serial(press_on_layers, points.counts, elements.counts, self._surfaces.rows.table)
+            layers.record_find(p, self.particles)
         p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h, self._slow)
         if first:
             for each in self.lists:
@@ -320,8 +319,8 @@ class BodyParticles(System):
         if first:
             p.launch(withdraw_response, frames, body_sweeps, count=len(frames))
         p.launch(note_pose, frames, body_sweeps, count=len(frames))
-        if self._layers is not None:
-            self._layers.record_pass_on(p, self.particles, h)
+        if layers is not None:
+            layers.record_pass_on(p, self.particles, h)
 
     def record_settle(self, p: Program) -> None:
         """Record what joints and contacts of bodies did in the substep."""

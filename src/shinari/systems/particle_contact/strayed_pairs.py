@@ -101,6 +101,12 @@ def mark_strayed(k, order: Order, balls: SortedBalls, strayed: Offsets):
 
 
 @function
+def has_strayed(a, strayed):
+    """Whether the ball at a place in the order of the cells has strayed."""
+    return strayed.start[a + 1] > strayed.start[a]
+
+
+@function
 def any_strayed(n, ranges, strayed):
     """Whether a ball has strayed in n ranges of the order of the cells."""
     found = False
@@ -112,7 +118,7 @@ def any_strayed(n, ranges, strayed):
 @function(fastmath=AS_WRITTEN)
 def take_range(a, begin, stop, at, end, ordered, strayed, margin, pairs, write):
     """Count or write the pairs of a ball with those of a range of which one has strayed; returns the next place."""
-    mine = strayed.start[a + 1] > strayed.start[a]
+    mine = has_strayed(a, strayed)
     x, y, z, r, i = ordered.x[a], ordered.y[a], ordered.z[a], ordered.w[a], ordered.index[a]
     for k in range(begin, stop if mine or strayed.start[max(begin, stop)] > strayed.start[begin] else begin):
         if write:
@@ -141,7 +147,9 @@ def look_for_strayed(e, ordered, cells, levels, extent, strayed, offsets, pairs,
                 if level > own or held != own:
                     entry = e if level == own else entry_in(level, x, y, z, levels, extent)
                     n, _ = find_ranges(entry, level, cells, levels, ranges)
-                    n, held = n if any_strayed(n, ranges, strayed) else 0, level
+                    # the ranges of another level do not have the ball itself
+                    asked = any_strayed(n, ranges, strayed) or (level > own and has_strayed(a, strayed))
+                    n, held = n if asked else 0, level
                 for row in range(n):
                     begin = max(ranges[row, 0], a + 1) if level == own else ranges[row, 0]
                     at = take_range(a, begin, ranges[row, 1], at, end, ordered, strayed, margin, pairs, write)

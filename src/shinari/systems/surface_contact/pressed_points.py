@@ -51,6 +51,14 @@ def without(side, edges, four):
 
 
 @steady
+def mobilities(edges, w, masses):
+    """Inverse masses of both sides of a row [1/kg]; masses: weights times inverse masses."""
+    both = w[1] * masses[1]
+    first, second = w[0] * masses[0], w[2] * masses[2] + w[3] * masses[3]
+    return (first + both, second) if edges else (first, second + both)
+
+
+@steady
 def find_pressed(supports, radius, x, points, edges, w, masses, n):
     """Find the side of a row that is pressed on colliders by the other one, which is heavier.
 
@@ -71,24 +79,31 @@ def find_pressed(supports, radius, x, points, edges, w, masses, n):
     none = NEITHER, n, zero + np.float32(np.inf)
     if len(supports) == 0:
         return none
-    other = without(SECOND, edges, masses)
-    first = w[0] * other[0] + w[1] * other[1]
-    second = w[0] * masses[0] + w[1] * masses[1] + w[2] * masses[2] + w[3] * masses[3] - first
+    first, second = mobilities(edges, w, masses)
     if max(first, second) <= LIGHTER * min(first, second):
         return none
     side = FIRST if first > second else SECOND
-    # from the side to the other one
+    # from the side to the other one; what has stopped a push lies on its plane for the substep
     sign = ONE if side == SECOND else -ONE
     up, parts, grip = (zero, zero, zero), zero, zero
     for k in range(4):
         i = points[k]
-        if is_on(side, k, edges) and w[k] != ZERO and supports.solid[i] > 0:
+        if is_on(side, k, edges) and w[k] != ZERO and supports.solid[i] != 0:
             g, part = normal_below(supports, i), abs(w[k])
-            if sign * dot(g, n) > ALIKE and touches_plane(supports, i, x, radius[i]):
+            if sign * dot(g, n) > ALIKE and (touches_plane(supports, i, x, radius[i]) or supports.push[i] > ZERO):
                 up, parts, grip = add(up, scale(g, part)), parts + part, grip + part * supports.grip[i]
     if parts < NEARLY_ALL:
         return none
     return side, scale(up, sign / norm(up)), grip
+
+
+@steady
+def may_press(r, rows, x):
+    """Whether one side of a row is so much heavier that it presses on the other one."""
+    (i0, i1, i2, i3), w = rows.points[r], rows.weights[r]
+    masses = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
+    first, second = mobilities(rows.edges[r], w, masses)
+    return max(first, second) > LIGHTER * min(first, second)
 
 
 @steady

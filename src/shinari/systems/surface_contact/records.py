@@ -182,6 +182,7 @@ class RowCounts(Record):
     kept = Field(np.int64, doc="rows that pushed in this step and are gone")
     overlap = Field(real, doc="largest overlap that the last sweep found, as part of the gap")
     deep = Field(np.int64, doc="whether a row that has not pushed overlaps by much")
+    pressing = Field(np.int64, doc="whether something may press on light layers in this step")
     tangled = Field(np.int64, doc="whether surfaces intersect that are pulled apart in this substep")
 
 

@@ -36,6 +36,7 @@ from shinari.systems.surface_contact.lanes import store_vector, vector_at
 from shinari.systems.surface_contact.pressed_points import (
     NEITHER,
     find_pressed,
+    may_press,
     motion_of_colliders,
     tell_colliders,
     without,
@@ -180,7 +181,9 @@ def step_aside(_, counts: RowCounts, clock: Clock):
 
 
 @kernel(fastmath=STEADY)
-def refresh_rows(b, counts: RowCounts, rows: Rows, particles: Particles, paths: Paths, frames: Frames, h: real):
+def refresh_rows(
+    b, counts: RowCounts, rows: Rows, particles: Particles, supports: Supports, paths: Paths, frames: Frames, h: real
+):  # fmt: skip
     """Find how far the particles of a batch of rows may stray in a substep until the rows overlap.
 
     Nearest points and normals are taken where that may be by less than they are expected to move. Points and triangles
@@ -217,6 +220,8 @@ def refresh_rows(b, counts: RowCounts, rows: Rows, particles: Particles, paths: 
             apart = expected_clearance(r, lanes, k, rows, particles, h)
             if apart < NEAR * rows.gap[r]:
                 take(r, lanes, k, rows, particles, paths, frames)
+            if len(supports) > 0 and rows.active[r] and may_press(r, rows, particles.x):
+                counts.pressing[0] = 1
             # what has no side stays out
             rows.bound[r] = apart if lanes[16, k] > TANGLED * rows.gap[r] else FAR
 

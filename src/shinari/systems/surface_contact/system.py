@@ -33,6 +33,7 @@ from shinari.systems.surface_contact.detection import (
     measure_path,
     start_paths,
 )
+from shinari.systems.surface_contact.layers import LayerSupports
 from shinari.systems.surface_contact.loose import MANY, LooseParticles, loose_pairs
 from shinari.systems.surface_contact.records import ContactParticles, Frames, Objects, Paths
 from shinari.systems.surface_contact.row_table import RowTable
@@ -58,6 +59,7 @@ class SurfaceContacts(System):
     Attributes:
         rows: The contact rows.
         who: What can be in contact.
+        layers: What lies in layers on colliders, where something may press on it.
     """
 
     order = 11
@@ -84,6 +86,7 @@ class SurfaceContacts(System):
         )
         self._colliders: ColliderContacts | None = None
         self._supports = Supports.zeros(0, precision)
+        self.layers: LayerSupports | None = None
 
     def watch(self, reach: float) -> None:
         """Let loose particles take part as soon as they may be within a reach [m] of a surface."""
@@ -95,6 +98,8 @@ class SurfaceContacts(System):
         self._colliders = bound.find(ColliderContacts)
         if self._colliders is not None:
             self._supports = self._colliders.supports
+        if len(self._supports):
+            self.layers = LayerSupports(self.rows, self._supports, self._contact_particles, self._finder.objects)
 
     @property
     def detections(self) -> int:
@@ -133,7 +138,7 @@ class SurfaceContacts(System):
 
     def record_detect(self, p: Program) -> None:
         """A substep begins: keep the positions, and take the nearest points of all candidates."""
-        h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
+        h, table = self._settings.substep, self.rows.table
         detection, members = self._detection.detection, self._detection.members
         count = detection.members, 0
         p.serial(begin_substep, detection, self._each_substep)
@@ -144,7 +149,11 @@ class SurfaceContacts(System):
         p.serial(count_substep, detection)
         p.launch(expect_length, members, self._paths, detection, h, count=count, grain=2048)
         p.serial(count_batches, table)
-        p.launch(refresh_rows, table, self.rows.rows, *moving, h, count=(table.batches, 0), grain=64)
+        if self.layers is not None:
+            self.layers.record_forget(p)
+            p.copy(0, (table.pressing, 0))
+        records = self._particles, self._supports, self._paths, self._frames, h
+        p.launch(refresh_rows, table, self.rows.rows, *records, count=(table.batches, 0), grain=64)
         p.serial(step_aside, table, self._clock)
 
     def record_contacts(self, p: Program, first: bool) -> None:
@@ -155,8 +164,12 @@ class SurfaceContacts(System):
         overlaps, colours, members = self.rows.overlaps, self.rows.colours, self._detection.members
         count = self._detection.detection.members, 0
         p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
+        if self.layers is not None:
+            self.layers.record_find(p, self._particles)
         colours.record_sweep(p, solve_block, overlaps, self.rows.rows, *records, self._clock, reach)
         p.serial(find_overlap, overlaps, colours.current, table)
+        if self.layers is not None:
+            self.layers.record_pass_on(p, self._particles, h)
 
     def record_overlap(self, p: Program, passes: ContactPasses) -> None:
         """Tell the largest overlap, as part of the gap."""

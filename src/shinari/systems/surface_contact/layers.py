@@ -1,18 +1,18 @@
 """Layers on a collider: what lies on a sheet that lies on a collider supports what presses on it, too.
 
-      body         |  P      The row between a particle A and a triangle T, all of whose corners have supports, is
+      heavy        |  P      The row between a particle A and a triangle T, all of whose corners have supports, is
     ---------      v         eliminated as that of T and the ground is (`shinari.systems.colliders.supports`): A lies on
         A  particle          a plane of its own, with the normal of the row.
     ---------  T
      collider
 
 What that plane has stopped is passed on: to the row, for the force that it reports, and to the supports of the corners
-by their weights, down to the collider. So a body on several layers is stopped as by the ground, and the ground carries
-it. The row itself may not pull back what the plane has stopped: that lifted the layers below.
+by their weights, down to the collider. So what presses on several layers is stopped as by the ground, and the ground
+carries it. The row itself may not pull back what the plane has stopped: that lifted the layers below.
 
 Rows do not end exactly at their distance, as contacts with colliders do. What is too deep is raised to it by the next
-push, else a body would sink by as much as it presses in before a layer is found, again and again. Layers are found from
-below, one after the other. What lies on edges alone, as a rope across ropes does, is solved as before.
+push of a body, else that would sink by as much as it presses in before a layer is found, again and again. Layers are
+found from below, one after the other. What lies on edges alone, as a rope across ropes does, is solved as before.
 """
 
 import numpy as np
@@ -25,9 +25,8 @@ from shinari.maths.vec3 import ZERO, dot, sub
 from shinari.model.particles import Particles
 from shinari.model.spins import bounded
 from shinari.systems.colliders.supports import LAYER, Supports, gap_above
-from shinari.systems.coupling.records import ContactParticles, Counts
-from shinari.systems.surface_contact.records import RowCounts, Rows
-from shinari.systems.surface_contact.system import SurfaceContacts
+from shinari.systems.surface_contact.records import ContactParticles, Objects, RowCounts, Rows
+from shinari.systems.surface_contact.row_table import RowTable
 
 # Cosine of the angle between the normals of a row and of the supports below it up to which it is eliminated.
 ALIKE = np.float32(0.9)
@@ -68,14 +67,16 @@ def is_supported(supports, i, n, x, radius):
 
 
 @steady
-def lie_on_layer(supports, contact_particles, r, rows, x):
+def lie_on_layer(supports, contact_particles, objects, r, rows, x):
     """Let the particle of a row lie on its triangle, if that has supports; whether it does."""
     i, a, b, c = rows.points[r]
     n, radius = rows.normal[r], contact_particles.radius
     if supports.solid[i] != 0 or supports.solid[a] == 0 or x[i, 3] <= ZERO or rows.weights[r, 0] <= ZERO:
         return False
     firm = is_supported(supports, a, n, x, radius[a]) and is_supported(supports, b, n, x, radius[b])
-    law = combined_surface(contact_particles.surface[i], contact_particles.surface[a])
+    law = combined_surface(
+        objects.surface[contact_particles.object_index[i]], objects.surface[contact_particles.object_index[a]]
+    )
     apart = distance_of(rows, r, x) - rows.gap[r]
     if not firm or not is_supported(supports, c, n, x, radius[c]) or law[3] > ZERO or apart > NEAR * rows.gap[r]:
         return False
@@ -86,12 +87,16 @@ def lie_on_layer(supports, contact_particles, r, rows, x):
 
 
 @kernel(fastmath=STEADY)
-def find_layers(_, points: Counts, elements: Counts, rows: Rows, counts: RowCounts, supports: Supports, layers: Layers,
-                found: LayerCount, contact_particles: ContactParticles, particles: Particles,
-                first: np.int64):  # fmt: skip
-    """List what lies on what has supports. A plane that has stopped a push stays for the substep."""
+def find_layers(
+    _, rows: Rows, counts: RowCounts, supports: Supports, layers: Layers, found: LayerCount,
+    contact_particles: ContactParticles, objects: Objects, particles: Particles
+):  # fmt: skip
+    """List what lies on what has supports, if something may press on it.
+
+    A plane that has stopped a push stays for the substep.
+    """
     kept = 0
-    for k in range(found.layers[0] if first == 0 else 0):
+    for k in range(found.layers[0]):
         i = layers.particle[k]
         if supports.push[i] > ZERO:
             layers.particle[kept], layers.row[kept] = i, layers.row[k]
@@ -99,12 +104,16 @@ def find_layers(_, points: Counts, elements: Counts, rows: Rows, counts: RowCoun
         else:
             supports.solid[i] = 0
     count, before = kept, -1
-    for _level in range(MOST_LAYERS if points.contacts[0] + elements.contacts[0] > 0 else 0):
+    for _level in range(MOST_LAYERS if counts.pressing[0] != 0 else 0):
         if count == before:
             break
         before = count
         for r in range(counts.rows[0]):
-            if rows.active[r] and not rows.edges[r] and lie_on_layer(supports, contact_particles, r, rows, particles.x):
+            if (
+                rows.active[r]
+                and not rows.edges[r]
+                and lie_on_layer(supports, contact_particles, objects, r, rows, particles.x)
+            ):
                 layers.particle[count], layers.row[count] = rows.points[r, 0], r
                 count += 1
     found.layers[0] = count
@@ -129,22 +138,34 @@ def pass_on(_, rows: Rows, supports: Supports, layers: Layers, found: LayerCount
             rows.impulse[r, c] += rate * (push * n[c] + along[c] / x[i, 3])
 
 
+@kernel
+def forget_layers(_, supports: Supports, layers: Layers, found: LayerCount):
+    """A substep begins: nothing is known to lie on layers."""
+    for k in range(found.layers[0]):
+        supports.solid[layers.particle[k]] = 0
+    found.layers[0] = 0
+
+
 class LayerSupports:
     """Supports of what lies in layers on the colliders of one simulation."""
 
-    def __init__(self, surfaces: SurfaceContacts, supports: Supports, contact_particles: ContactParticles) -> None:
+    def __init__(
+        self, rows: RowTable, supports: Supports, contact_particles: ContactParticles, objects: Objects
+    ) -> None:
         """Bind them to the contacts of surfaces, and to what particles lie on."""
-        self._surfaces, self._supports, self._contact_particles = surfaces, supports, contact_particles
+        self._rows, self._supports, self._contact_particles, self._objects = rows, supports, contact_particles, objects
         precision = contact_particles.precision
         self._layers, self._found = Layers.zeros(len(supports), precision), LayerCount.zeros(1, precision)
 
-    def record_find(self, p: Program, points: Counts, elements: Counts, particles: Particles, first: bool) -> None:
-        """Record that layers are found where bodies are near; `first` in the first iteration of a substep."""
-        rows, counts = self._surfaces.rows.rows, self._surfaces.rows.table
-        lists = self._supports, self._layers, self._found, self._contact_particles
-        p.serial(find_layers, points, elements, rows, counts, *lists, particles, int(first))
+    def record_forget(self, p: Program) -> None:
+        """Record that a substep begins."""
+        p.serial(forget_layers, self._supports, self._layers, self._found)
+
+    def record_find(self, p: Program, particles: Particles) -> None:
+        """Record that layers are found where something may press on them."""
+        lists = self._supports, self._layers, self._found, self._contact_particles, self._objects
+        p.serial(find_layers, self._rows.rows, self._rows.table, *lists, particles)
 
     def record_pass_on(self, p: Program, particles: Particles, h: float) -> None:
         """Record that what layers have stopped goes down to the collider."""
-        rows = self._surfaces.rows.rows
-        p.serial(pass_on, rows, self._supports, self._layers, self._found, particles, 1.0 / h)
+        p.serial(pass_on, self._rows.rows, self._supports, self._layers, self._found, particles, 1.0 / h)
