@@ -58,6 +58,12 @@ def are_pressed(scene: Contents, model: Model) -> bool:
 
 
 @kernel
+def forget_plane(i, supports: Supports):
+    """A step begins: nothing is known to lie on anything."""
+    supports.solid[i] = 0
+
+
+@kernel
 def forget_pushes(i, supports: Supports):
     """A substep begins: no plane has stopped a push. Until colliders are solved planes move on with them."""
     supports.push[i] = supports.noted_push[i] = ZERO

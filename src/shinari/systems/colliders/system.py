@@ -42,7 +42,14 @@ from shinari.systems.colliders.mesh_features import mesh_features
 from shinari.systems.colliders.mesh_particles import Looks, forget_look, project_mesh_particle
 from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
 from shinari.systems.colliders.rolling import project_turning_particles
-from shinari.systems.colliders.supports import Supports, are_pressed, forget_pushes, forget_support, take_last_push
+from shinari.systems.colliders.supports import (
+    Supports,
+    are_pressed,
+    forget_plane,
+    forget_pushes,
+    forget_support,
+    take_last_push,
+)
 
 # A margin, in displacements of a particle in a step.
 AHEAD = 2.0
@@ -180,6 +187,8 @@ class ColliderContacts(System):
         records = self.pose_table, self._motion, self.colliders, self._origins
         p.launch(start_pose, *records, count=len(self.pose_table))
         p.serial(start_search, self._search, AHEAD)
+        # a step knows nothing of the one before that is not in the state
+        p.launch(forget_plane, self.supports, count=len(self.supports), grain=4096)
         for each in self._lists:
             each.record_forget(p)
         if self.mesh_elements is not None:
