@@ -17,6 +17,7 @@ from shinari.collision.law import tangential
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale
 from shinari.systems.colliders.supports import LIGHTER, touches_plane
+from shinari.systems.surface_contact.row_pushes import slip_of
 
 # Cosine of the angle between the normals of a row and of a collider up to which the push is that of the collider.
 ALIKE = np.float32(0.8)
@@ -115,6 +116,13 @@ def motion_of_colliders(supports, side, edges, points, w):
             motion = supports.motion[points[k]]
             x, y, z = x + w[k] * motion[0], y + w[k] * motion[1], z + w[k] * motion[2]
     return x, y, z
+
+
+@steady
+def slip_on_colliders(supports, particles, side, edges, points, w, h):
+    """Weighted displacement of the heavier side in this substep less that of the colliders below the other one [m]."""
+    heavier = slip_of(without(side, edges, w), points, particles, h)
+    return add(heavier, motion_of_colliders(supports, side, edges, points, w))
 
 
 @steady

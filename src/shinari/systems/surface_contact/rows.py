@@ -37,7 +37,7 @@ from shinari.systems.surface_contact.pressed_points import (
     NEITHER,
     find_pressed,
     may_press,
-    motion_of_colliders,
+    slip_on_colliders,
     tell_colliders,
     without,
 )
@@ -356,7 +356,12 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
     # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
     before = max(gap - rows.distance[r] - LIVELY * h, ZERO)
     out = recovery(RECOVERY * min(depth, before), reach) if scaled_compliance == ZERO else depth - depth
-    change = normal_response(depth, depth - before, old, scaled_compliance, mobility, ZERO)
+    own, fresh = (zero, zero, zero), depth - before
+    if side != NEITHER:
+        own = slip_on_colliders(supports, particles, side, two, points, w, h)
+        # no more than it approaches the collider gives velocity: what moves over an uneven layer is not thrown
+        fresh = min(fresh, max(-dot(own, up), zero))
+    change = normal_response(depth, fresh, old, scaled_compliance, mobility, ZERO)
     push = change * mobility
     if push == ZERO and out == ZERO:
         return zero, zero
@@ -364,13 +369,9 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
     rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
     # friction: the relative displacement of the two points in this substep, along the surface
     slip, rough = slip_of(w, points, particles, h), law
-    if side != NEITHER:
+    if side != NEITHER and (law[SLIDING_FRICTION] > grip or norm(tangential(sub(slip, own), up)) < DRAWN * h):
         # what it lies on holds a light layer, which moves little then
-        own = add(
-            slip_of(without(side, two, w), points, particles, h), motion_of_colliders(supports, side, two, points, w)
-        )
-        if law[SLIDING_FRICTION] > grip or norm(tangential(sub(slip, own), up)) < DRAWN * h:
-            slip, rough = own, (min(law[0], grip), min(law[1], grip), law[2], law[3])
+        slip, rough = own, (min(law[0], grip), min(law[1], grip), law[2], law[3])
     inverse = ONE / mobility
     along = scale(sub(scale(up, push + out), friction(tangential(slip, up), push, rough)), inverse)
     quiet = scale(up, out * inverse)
