@@ -359,8 +359,8 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
     own, fresh = (zero, zero, zero), depth - before
     if side != NEITHER:
         own = slip_on_colliders(supports, particles, side, two, points, w, h)
-        # no more than it approaches the collider gives velocity: what moves over an uneven layer is not thrown
-        fresh = min(fresh, max(-dot(own, up), zero))
+        # velocity stops its approach to the collider, no more: what moves over an uneven layer is not thrown
+        fresh = min(fresh, max(LIVELY * h - dot(own, up), zero))
     change = normal_response(depth, fresh, old, scaled_compliance, mobility, ZERO)
     push = change * mobility
     if push == ZERO and out == ZERO:
