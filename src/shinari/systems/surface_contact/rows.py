@@ -275,10 +275,7 @@ def find_deep(
         if not rows.active[r]:
             evaluate(r, rows, particles, paths, frames)
         counts.deep[0], number = 1, clock.contact_pass[0]
-        note_moved(contact_particles.moved_in, i0, x[i0], number)
-        note_moved(contact_particles.moved_in, i1, x[i1], number)
-        note_moved(contact_particles.moved_in, i2, x[i2], number)
-        note_moved(contact_particles.moved_in, i3, x[i3], number)
+        note_all_moved(contact_particles.moved_in, rows.points[r], x, number)
 
 
 @steady
@@ -289,10 +286,11 @@ def longest_move(edges, lengths, i0, i1, i2, i3):
 
 
 @steady
-def note_moved(moved_in, i, x, number):
-    """Note the number of the pass in which a particle was moved; blocks of one colour may share what is fixed."""
-    if x[3] > ZERO:
-        moved_in[i] = number
+def note_all_moved(moved_in, points, x, number):
+    """Note in which pass the particles of a row moved; blocks of one colour may share what is fixed."""
+    for k in range(4):
+        if x[points[k], 3] > ZERO:
+            moved_in[points[k]] = number
 
 
 @steady
@@ -386,10 +384,7 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
     rows.multiplier[r] = old + change
     rows.distance[r] += out
     if push > NOTICEABLE * gap:
-        note_moved(contact_particles.moved_in, i0, p0, number)
-        note_moved(contact_particles.moved_in, i1, p1, number)
-        note_moved(contact_particles.moved_in, i2, p2, number)
-        note_moved(contact_particles.moved_in, i3, p3, number)
+        note_all_moved(contact_particles.moved_in, points, x, number)
     return push / gap, moved_by
 
 
