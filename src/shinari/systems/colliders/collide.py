@@ -52,13 +52,19 @@ def surface_of(contact_particles, i):
 
 
 @steady
+def displacement_of(x, predicted, velocities, h, i):
+    """Displacement of a particle in this substep so far."""
+    return (
+        x[i, 0] - predicted[i, 0] + h * velocities[i, 0],
+        x[i, 1] - predicted[i, 1] + h * velocities[i, 1],
+        x[i, 2] - predicted[i, 2] + h * velocities[i, 2],
+    )
+
+
+@steady
 def previous_position(x, predicted, velocities, h, i):
     """Where a particle was when the substep began."""
-    return (
-        x[i, 0] - (x[i, 0] - predicted[i, 0] + h * velocities[i, 0]),
-        x[i, 1] - (x[i, 1] - predicted[i, 1] + h * velocities[i, 1]),
-        x[i, 2] - (x[i, 2] - predicted[i, 2] + h * velocities[i, 2]),
-    )
+    return sub(place(x, i), displacement_of(x, predicted, velocities, h, i))
 
 
 @steady

@@ -8,7 +8,7 @@ import numpy as np
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local
 from shinari.maths.vec3 import ZERO, add, norm, scale, sub
-from shinari.systems.colliders.collide import apply_correction, place, previous_position
+from shinari.systems.colliders.collide import apply_correction, displacement_of, place, previous_position
 
 # A triangle that was pushed away at one point may lie deeper at another.
 ROUNDS = 6
@@ -93,19 +93,9 @@ def longest_path(ends, begins):
 def displacement_at(particles, i, share, h):
     """Displacement of a point of an element in the substep."""
     x, predicted, v = particles.x, particles.predicted, particles.v
-    first = displacement_of(x, predicted, v, i[0], h)
-    second = displacement_of(x, predicted, v, i[1], h)
-    return blend(share, first, second, displacement_of(x, predicted, v, i[2], h))
-
-
-@steady
-def displacement_of(x, predicted, v, i, h):
-    """Displacement of a particle in the substep."""
-    return (
-        x[i, 0] - predicted[i, 0] + h * v[i, 0],
-        x[i, 1] - predicted[i, 1] + h * v[i, 1],
-        x[i, 2] - predicted[i, 2] + h * v[i, 2],
-    )
+    first = displacement_of(x, predicted, v, h, i[0])
+    second = displacement_of(x, predicted, v, h, i[1])
+    return blend(share, first, second, displacement_of(x, predicted, v, h, i[2]))
 
 
 @steady

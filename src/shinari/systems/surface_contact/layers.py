@@ -17,7 +17,6 @@ found from below, one after the other. What lies on edges alone, as a rope acros
 
 import numpy as np
 
-from shinari.collision.law import combined_surface
 from shinari.compute import Field, Program, Record, kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -26,6 +25,7 @@ from shinari.model.particles import Particles
 from shinari.model.spins import bounded
 from shinari.systems.colliders.supports import LAYER, Supports, gap_above
 from shinari.systems.surface_contact.records import ContactParticles, Objects, RowCounts, Rows
+from shinari.systems.surface_contact.row_pushes import law_between
 from shinari.systems.surface_contact.row_table import RowTable
 
 # Cosine of the angle between the normals of a row and of the supports below it up to which it is eliminated.
@@ -74,9 +74,7 @@ def lie_on_layer(supports, contact_particles, objects, r, rows, x):
     if supports.solid[i] != 0 or supports.solid[a] == 0 or x[i, 3] <= ZERO or rows.weights[r, 0] <= ZERO:
         return False
     firm = is_supported(supports, a, n, x, radius[a]) and is_supported(supports, b, n, x, radius[b])
-    law = combined_surface(
-        objects.surface[contact_particles.object_index[i]], objects.surface[contact_particles.object_index[a]]
-    )
+    law = law_between(objects, contact_particles, i, a)
     apart = distance_of(rows, r, x) - rows.gap[r]
     if not firm or not is_supported(supports, c, n, x, radius[c]) or law[3] > ZERO or apart > NEAR * rows.gap[r]:
         return False

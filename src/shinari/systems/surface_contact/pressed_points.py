@@ -60,6 +60,12 @@ def mobilities(edges, w, masses):
 
 
 @steady
+def presses(first, second):
+    """Whether one of two sides with these inverse masses [1/kg] is so much heavier that it presses on the other one."""
+    return max(first, second) > LIGHTER * min(first, second)
+
+
+@steady
 def find_pressed(supports, radius, x, points, edges, w, masses, n):
     """Find the side of a row that is pressed on colliders by the other one, which is heavier.
 
@@ -81,7 +87,7 @@ def find_pressed(supports, radius, x, points, edges, w, masses, n):
     if len(supports) == 0:
         return none
     first, second = mobilities(edges, w, masses)
-    if max(first, second) <= LIGHTER * min(first, second):
+    if not presses(first, second):
         return none
     side = FIRST if first > second else SECOND
     # from the side to the other one; what has stopped a push lies on its plane for the substep
@@ -104,7 +110,7 @@ def may_press(r, rows, x):
     (i0, i1, i2, i3), w = rows.points[r], rows.weights[r]
     masses = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
     first, second = mobilities(rows.edges[r], w, masses)
-    return max(first, second) > LIGHTER * min(first, second)
+    return presses(first, second)
 
 
 @steady
@@ -134,7 +140,8 @@ def tell_colliders(supports, x, side, edges, points, w, push):
     for k in range(4):
         i, part = points[k], -w[k] * x[points[k], 3]
         if is_on(side, k, edges) and part != ZERO:
-            along = tangential(push, normal_below(supports, i))
-            supports.push[i] += part * dot(push, normal_below(supports, i))
+            g = normal_below(supports, i)
+            along = tangential(push, g)
+            supports.push[i] += part * dot(push, g)
             for c in range(3):
                 supports.hold[i, c] += part * along[c]

@@ -1,8 +1,9 @@
 """How contact rows move their four points: weights times inverse masses, impulses in kg m."""
 
-from shinari.collision.law import friction, tangential
+from shinari.collision.law import combined_surface, friction, tangential
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, norm, scale
+from shinari.systems.colliders.collide import displacement_of
 
 
 @steady
@@ -16,19 +17,16 @@ def sum_of_four(w, a, b, c, d):
 
 
 @steady
-def mobility_of(w, masses):
-    """Inverse mass of a row [1/kg]; masses: weights times inverse masses."""
-    return w[0] * masses[0] + w[1] * masses[1] + w[2] * masses[2] + w[3] * masses[3]
+def law_between(objects, contact_particles, i, j):
+    """Friction, static friction, restitution and compliance of two particles."""
+    index = contact_particles.object_index
+    return combined_surface(objects.surface[index[i]], objects.surface[index[j]])
 
 
 @steady
-def moved(x, predicted, velocities, h, i):
-    """Displacement of a particle in this substep so far."""
-    return (
-        x[i, 0] - predicted[i, 0] + h * velocities[i, 0],
-        x[i, 1] - predicted[i, 1] + h * velocities[i, 1],
-        x[i, 2] - predicted[i, 2] + h * velocities[i, 2],
-    )
+def mobility_of(w, masses):
+    """Inverse mass of a row [1/kg]; masses: weights times inverse masses."""
+    return w[0] * masses[0] + w[1] * masses[1] + w[2] * masses[2] + w[3] * masses[3]
 
 
 @steady
@@ -52,8 +50,8 @@ def slip_of(weights, points, particles, h):
     """Weighted sum of the displacements of the points of a row in this substep."""
     x, predicted, v, (i0, i1, i2, i3) = particles.x, particles.predicted, particles.v, points
     return sum_of_four(
-        weights, moved(x, predicted, v, h, i0), moved(x, predicted, v, h, i1),
-        moved(x, predicted, v, h, i2), moved(x, predicted, v, h, i3)
+        weights, displacement_of(x, predicted, v, h, i0), displacement_of(x, predicted, v, h, i1),
+        displacement_of(x, predicted, v, h, i2), displacement_of(x, predicted, v, h, i3)
     )  # fmt: skip
 
 

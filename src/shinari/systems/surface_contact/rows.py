@@ -17,7 +17,6 @@ from shinari.collision.law import (
     COMPLIANCE,
     RECOVERY,
     SLIDING_FRICTION,
-    combined_surface,
     friction,
     normal_response,
     recovery,
@@ -53,6 +52,7 @@ from shinari.systems.surface_contact.records import (
 )
 from shinari.systems.surface_contact.row_pushes import (
     add_to,
+    law_between,
     mobility_of,
     push_points,
     rubbing,
@@ -339,9 +339,7 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
         rows.bound[r] = gone + length - gap
     depth = gap - place
     masses = w[0] * p0[3], w[1] * p1[3], w[2] * p2[3], w[3] * p3[3]
-    law = combined_surface(
-        objects.surface[contact_particles.object_index[i0]], objects.surface[contact_particles.object_index[i2]]
-    )
+    law = law_between(objects, contact_particles, i0, i2)
     two = rows.edges[r]
     side, up, grip = find_pressed(supports, contact_particles.radius, x, points, two, w, masses, n)
     moving = without(side, two, masses)

@@ -5,7 +5,7 @@ which layers that lie on each other shiver. Pushes only: what leaves is left to 
 """
 
 from shinari.collision.broad.blocks import Blocks, CurrentColour, rows_of_block
-from shinari.collision.law import COMPLIANCE, RESTITUTION, combined_surface, friction, separation_speed, tangential
+from shinari.collision.law import COMPLIANCE, RESTITUTION, friction, separation_speed, tangential
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.maths.vec3 import ONE, ZERO, add, dot, reciprocal, scale, sub
@@ -19,7 +19,7 @@ from shinari.systems.surface_contact.pressed_points import (
     without,
 )
 from shinari.systems.surface_contact.records import ContactParticles, Objects, RowCounts, Rows
-from shinari.systems.surface_contact.row_pushes import add_to, mobility_of, sum_of_four
+from shinari.systems.surface_contact.row_pushes import add_to, law_between, mobility_of, sum_of_four
 
 
 @kernel(fastmath=STEADY)
@@ -47,9 +47,7 @@ def settle_block(
         if rows.multiplier[r] <= ZERO:
             continue
         points = i0, i1, i2, i3 = rows.points[r]
-        law = combined_surface(
-            objects.surface[contact_particles.object_index[i0]], objects.surface[contact_particles.object_index[i2]]
-        )
+        law = law_between(objects, contact_particles, i0, i2)
         target = separation_speed(law[RESTITUTION], rows.approach[r], slow)
         if target <= ZERO and (law[COMPLIANCE] > ZERO or counts.tangled[0] != 0):
             # it comes to rest at some depth by itself, or is to be pulled on beside what holds it
