@@ -93,6 +93,47 @@ def test_a_checkpoint_resumes_bit_by_bit(tmp_path):
     assert one.state == again.state
 
 
+def beside(precision: str) -> sn.Simulation:
+    """Fluid on the ground, a cloth far from it."""
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane())
+    scene.add_fluid(sn.Box((0.4, 0.4, 0.4)), spacing=0.05, position=(0, 0.2, 0))
+    scene.add_cloth(sn.grid(size=(0.8, 0.8), shape=(9, 9)), position=(-2.4, 1.0, 0), self_collision="triangles")
+    return sn.Simulation(scene, dt=1 / 240, substeps=4, precision=precision, threads=1)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_fluid_far_from_a_cloth_is_looked_at_by_few_kernels(precision):
+    """Of all that contacts launch two go over it in a step, and two in a substep: where it is, and whether it is far.
+
+    Nobody asks for the longest displacement, since no collider has an end, nor where the fluid stands in its order.
+    """
+    simulation = beside(precision)
+    simulation.step(3)
+    program = simulation._bound.program
+    ran = [(program._parts[k], program._names[k]) for k in np.flatnonzero(program.lines.spent)]
+    names = {name for part, name in ran if part.startswith(("SurfaceContacts", "PathCertificates"))}
+    assert {"measure_object", "keep_place", "count_far", "keep_begin"} < names
+    assert not names & {"measure_block", "trace_paths"}
+    assert not {name for _, name in ran} & {"take_place", "find_start"}
+
+
+def test_members_follow_what_comes_and_goes():
+    """The list of what can touch is made anew only where an emitter or a sink has changed it."""
+    scene = sn.Scene()
+    scene.add_cloth(sn.grid(size=(0.8, 0.8), shape=(9, 9)), position=(0, 0.4, 0)).pin(np.arange(81))
+    scene.add_emitter(limit=200, radius=0.1, spacing=0.05, speed=2.0, position=(0, 0.7, 0), stop=0.12)
+    simulation = sn.Simulation(scene, substeps=2, threads=1)
+    detection, counts = simulation._bound.get(SurfaceContacts)._detection, []
+    for _ in range(10):
+        simulation.step()
+        absent = simulation.model.inactive(simulation.state)
+        counts.append(int(detection.detection.all_members[0]))
+        assert counts[-1] == simulation.model.particle_count - len(absent)
+        assert not np.isin(detection.members.particle[: counts[-1]], absent).any()
+    assert len(set(counts)) > 1
+
+
 def loaded(substeps: int, density: float = 2650.0, cells: int = 30, threads: int = 1) -> sn.Simulation:
     """A sheet that is held at its edges, under 128 grains of 15 mm."""
     scene = sn.Scene()

@@ -15,6 +15,7 @@ from shinari.model.particles import Clock
 
 # A contact moves a particle noticeably by this part of the distance to keep: half of the overlap that is tolerated.
 NOTICEABLE = np.float32(0.01)
+LAST_BITS = 0xFFFFFFFF
 
 
 class ContactPasses(Record):
@@ -69,5 +70,5 @@ def count_pass(_, clock: Clock):
 
 @steady
 def was_moved(clock, moved_in, i):
-    """Whether a contact moved a particle noticeably in this pass or the one before."""
-    return moved_in[i] + 1 >= clock.contact_pass[0]
+    """Whether a contact moved a particle noticeably in this pass or the one before; their numbers have 32 bits."""
+    return (clock.contact_pass[0] - np.int64(moved_in[i])) & LAST_BITS <= 1

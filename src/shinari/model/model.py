@@ -245,7 +245,8 @@ class Model:
 
     def inactive(self, state: "State") -> np.ndarray:
         """Particles that take no part now, in solver order, (K,) int64: they wait in an emitter or have left."""
-        return np.concatenate([np.zeros(0, np.int64), *(system.inactive(state) for system in self.systems)])
+        found = (system.inactive(state) for system in self.systems)
+        return np.concatenate([np.zeros(0, np.int64), *(each for each in found if len(each))])
 
     def present(self, state: "State", particles: range) -> np.ndarray:
         """Which of some particles, as added, take part now, (len(particles),) bool."""

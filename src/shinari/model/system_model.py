@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# No particles.
+NOBODY = np.zeros(0, np.int64)
+NOBODY.flags.writeable = False
+
 
 class BoundSystems(Protocol):
     """A simulation and its bound systems, as models of systems see it; `shinari.solver.bound_systems` has the class.
@@ -118,7 +122,7 @@ class SystemModel:
 
     def inactive(self, state: "State") -> np.ndarray:
         """Particles that take no part now, in solver order, (K,) int64."""
-        return np.zeros(0, np.int64)
+        return NOBODY
 
     def energy(self, model: "Model", state: "State", h: float) -> tuple[float, float, float]:
         """Kinetic and gravitational energy beyond that of particles, and elastic energy [J]; h is the substep [s]."""

@@ -57,7 +57,7 @@ class BoundSystems:
         self.particles = Particles(real, x=state.x, v=state.v, predicted=predicted, origin_index=model.origin_index)
         self.origins, self.clock = Origins(real, position=state.origins), Clock.zeros(1, real)
         self.clock.substep_length[0] = settings.substep
-        self.moved_in = np.zeros(model.particle_count, np.int64)
+        self.moved_in = np.zeros(model.particle_count, np.uint32)
         user = UserState(real, position=state.positions, velocity=state.velocities, slot=model.slots)
         motion = ParticleMotion(model, settings, user, self.particles, self.origins, self.clock)
         self._by_model: list[tuple[SystemModel | None, Sequence[System]]] = [(None, [motion])]

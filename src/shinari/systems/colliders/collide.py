@@ -23,7 +23,7 @@ from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, rotate_vector_back, to_local, to_world
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
-from shinari.model.contact_passes import NOTICEABLE, was_moved
+from shinari.model.contact_passes import LAST_BITS, NOTICEABLE, was_moved
 from shinari.model.particles import Clock, Particles
 from shinari.shapes.box import CONTAINER
 from shinari.shapes.kernels.all_distances import Four, Vector, distances, is_mesh
@@ -332,10 +332,11 @@ def apply_correction(contact_particles, particles, i, share, correction, silent,
 @steady
 def note_displacement(contact_particles, i, length, clock):
     """Note that a contact moves a particle by a length, and in which pass it last did so noticeably."""
-    contact_particles.travelled[i] += TWO * length
+    if contact_particles.has_elements[0]:
+        contact_particles.travelled[i] += TWO * length
     contact_particles.path[i] += length
     if length > NOTICEABLE * contact_particles.radius[i]:
-        contact_particles.moved_in[i] = clock.contact_pass[0]
+        contact_particles.moved_in[i] = clock.contact_pass[0] & LAST_BITS
 
 
 @steady

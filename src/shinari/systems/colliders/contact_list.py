@@ -1,7 +1,7 @@
 """The list of contacts of particles, or of elements, with the colliders near them.
 
-A detection marks the colliders near each item as bits. Then the items with a mark and their contacts are counted,
-written compactly, and take over the state of the contacts that were in the list before.
+A detection marks the colliders near each item as bits. Then the items with a mark and their contacts are counted, block
+by block, written compactly, and take over the state of the contacts that were in the list before.
 """
 
 import numpy as np
@@ -9,12 +9,15 @@ import numpy as np
 from shinari.collision.report import ContactImpulses
 from shinari.compute import Program, kernel
 from shinari.compute.scan import Offsets, Scan
+from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO
 from shinari.systems.colliders.records import Colours, Contacts, Counts, Elements, Items, Marks
 
 # Room of the list beyond what it needs, as a part of it: where many particles lie against a wall it is long.
 LITTLE = 0.125
-WORD = 64
+WORD = 8
+# Items that are counted together: offsets of each would take more memory than all else that is known of most of them.
+BLOCK = 16
 ONE_BIT = np.uint64(1)
 NO_BIT = np.uint64(0)
 THIRD = np.float32(1.0 / 3.0)
@@ -30,7 +33,7 @@ class ContactList:
         words: Words of bits for each item.
         items: Items that are near a collider.
         contacts: Their contacts.
-        starts: Where those of each item start.
+        rows: Where the items of each block start.
         counts: How many of both there are.
         colours: Where each colour starts.
     """
@@ -54,8 +57,9 @@ class ContactList:
         )
         self.counts, self.colours = Counts.zeros(1), Colours.zeros(len(colours))
         self.colours.whole[...] = colours
-        self.starts, self._rows = Offsets.zeros(self._count + 1), Offsets.zeros(self._count + 1)
-        self._scans = Scan(self.starts), Scan(self._rows)
+        self._blocks = -(-self._count // BLOCK)
+        self._starts, self.rows = Offsets.zeros(self._blocks + 1), Offsets.zeros(self._blocks + 1)
+        self._scans = Scan(self._starts), Scan(self.rows)
 
     def record_forget(self, p: Program) -> None:
         """Empty the list at the start of a step."""
@@ -66,24 +70,25 @@ class ContactList:
 
     def record_renew(self, p: Program) -> None:
         """Make the list from the marks; contacts that were in it keep their state."""
-        counts, count = self.counts, self._count
+        counts, blocks, sums = self.counts, self._blocks, (self._starts, self.rows)
+        marked = self.words, self._count
         p.copy((counts.contacts, 0), (counts.old, 0))
         p.require(self._old, (counts.old, 0))
         p.launch(set_aside, self.contacts, self._old, count=(counts.old, 0))
-        p.launch(count_marks, self.marks, self.starts, self._rows, self.words, count=count)
+        p.launch(count_block, self.marks, *sums, *marked, count=blocks, grain=64)
         for scan in self._scans:
-            scan.record(p, count)
+            scan.record(p, blocks)
         p.copy(self._scans[0].total, (counts.contacts, 0))
         p.copy(self._scans[1].total, (counts.items, 0))
         p.require(self.contacts, (counts.contacts, 0), spare=LITTLE)
         p.require(self.items, (counts.items, 0), spare=LITTLE)
         lists = self.elements, self.items, self.contacts
-        p.launch(fill_lists, self.marks, self.starts, self._rows, *lists, self.words, count=count)
-        p.launch(carry_over, self._old, self.contacts, self.starts, count=(counts.old, 0))
+        p.launch(fill_block, self.marks, *sums, *lists, *marked, count=blocks, grain=64)
+        p.launch(carry_over, self._old, self.contacts, self.items, self.rows, count=(counts.old, 0))
         p.serial(count_departed, self._old, counts)
         p.require(self._kept, (counts.needed, 0))
         p.serial(keep_departed, self._old, self._kept, counts)
-        p.launch(start_colours, self.colours, self._rows, count=len(self.colours))
+        p.launch(start_colours, self.colours, self.marks, self.rows, self.words, count=len(self.colours))
 
     def contact_impulses(self) -> ContactImpulses:
         """The contacts that pushed in this step, each once."""
@@ -126,36 +131,56 @@ def set_aside(m, contacts: Contacts, old: Contacts):
     old.carried[m] = False
 
 
-@kernel
-def count_marks(i, marks: Marks, starts: Offsets, rows: Offsets, words: int):
-    """Number of contacts of an item, and whether it has one."""
+@steady
+def contacts_of(marks, i, words):
+    """Number of contacts of an item."""
     found = 0
     for w in range(words):
-        rest = marks.word[i * words + w]
+        rest = np.uint64(marks.word[i * words + w])
         while rest != NO_BIT:
             rest &= rest - ONE_BIT
             found += 1
-    starts.start[i] = found
-    rows.start[i] = found > 0
+    return found
 
 
 @kernel
-def fill_lists(
-    i, marks: Marks, starts: Offsets, rows: Offsets, elements: Elements, items: Items, contacts: Contacts, words: int
-):
-    """Write an item that has a mark, and its contacts, ascending by collider."""
-    m, end = starts.start[i], starts.start[i + 1]
-    if end == m:
+def count_block(b, marks: Marks, starts: Offsets, rows: Offsets, words: int, count: int):
+    """Number of contacts of the items of a block, and of those that have one."""
+    contacts, items = 0, 0
+    for i in range(b * BLOCK, min((b + 1) * BLOCK, count)):
+        found = contacts_of(marks, i, words)
+        contacts += found
+        items += 1 if found > 0 else 0
+    starts.start[b], rows.start[b] = contacts, items
+
+
+@kernel
+def fill_block(
+    b, marks: Marks, starts: Offsets, rows: Offsets, elements: Elements, items: Items, contacts: Contacts, words: int,
+    count: int
+):  # fmt: skip
+    """Write the items of a block that have a mark, and their contacts, ascending by collider."""
+    m, row = starts.start[b], rows.start[b]
+    if starts.start[b + 1] == m:
         return
-    row = rows.start[i]
-    items.item[row] = i
-    if len(elements) > 0:
-        items.points[row] = elements.points[i]
-    else:
-        items.points[row] = i, i, i
-    items.first[row], items.end[row], items.bound[row] = m, end, (-ONE, -ONE, -ONE)
+    for i in range(b * BLOCK, min((b + 1) * BLOCK, count)):
+        first = m
+        m = write_contacts(marks, contacts, i, m, words)
+        if m > first:
+            items.item[row] = i
+            if len(elements) > 0:
+                items.points[row] = elements.points[i]
+            else:
+                items.points[row] = i, i, i
+            items.first[row], items.end[row], items.bound[row] = first, m, (-ONE, -ONE, -ONE)
+            row += 1
+
+
+@steady
+def write_contacts(marks, contacts, i, m, words):
+    """Write the contacts of an item from a row on; returns the row after them."""
     for w in range(words):
-        rest, k = marks.word[i * words + w], w * WORD
+        rest, k = np.uint64(marks.word[i * words + w]), w * WORD
         while rest != NO_BIT:
             if rest & ONE_BIT != NO_BIT:
                 contacts.item[m], contacts.solid[m] = i, k
@@ -168,13 +193,24 @@ def fill_lists(
                 m += 1
             rest >>= ONE_BIT
             k += 1
+    return m
+
+
+@steady
+def listed(items, rows, item):
+    """First contact of an item, and the end of its contacts; none where it is not in the list."""
+    b, first, end = item // BLOCK, 0, 0
+    for r in range(rows.start[b], rows.start[b + 1]):
+        if items.item[r] == item:
+            first, end = items.first[r], items.end[r]
+    return first, end
 
 
 @kernel
-def carry_over(m, old: Contacts, contacts: Contacts, starts: Offsets):
+def carry_over(m, old: Contacts, contacts: Contacts, items: Items, rows: Offsets):
     """Give the state of an old contact to the same one in the new list."""
-    item = np.int64(old.item[m])
-    for n in range(starts.start[item], starts.start[item + 1]):
+    first, end = listed(items, rows, np.int64(old.item[m]))
+    for n in range(first, end):
         if contacts.solid[n] == old.solid[m]:
             contacts.normal_correction[n], contacts.friction_correction[n] = (
                 old.normal_correction[m],
@@ -210,6 +246,10 @@ def keep_departed(_, old: Contacts, kept: Contacts, counts: Counts):
 
 
 @kernel
-def start_colours(c, colours: Colours, rows: Offsets):
+def start_colours(c, colours: Colours, marks: Marks, rows: Offsets, words: int):
     """Where a colour starts among the items that have a contact."""
-    colours.start[c] = rows.start[colours.whole[c]]
+    whole = colours.whole[c]
+    row = rows.start[whole // BLOCK]
+    for i in range(whole // BLOCK * BLOCK, whole):
+        row += 1 if contacts_of(marks, i, words) > 0 else 0
+    colours.start[c] = row

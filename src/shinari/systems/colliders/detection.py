@@ -161,11 +161,9 @@ def mark_particle(
     radius, stride = contact_particles.radius[i], length(sub(now, start))
     speed = max(length(particles.v[i]), stride / h)
     margin = search.factor[0] * dt * (speed + search.drop[0]) + radius
-    contact_particles.margin[i], contact_particles.travelled[i], contact_particles.displacement[i] = (
-        max(margin, stride),
-        stride,
-        stride,
-    )
+    contact_particles.margin[i] = max(margin, stride)
+    if contact_particles.has_elements[0]:
+        contact_particles.displacement[i] = contact_particles.travelled[i] = stride
     contact_particles.detected_position[i] = contact_particles.last_position[i] = now
     stays = count == 1 and not colliders.moves[0] and contact_particles.settled[i] == contact_particles.path[i]
     contact_particles.path[i], contact_particles.settled[i] = ZERO * radius, ZERO * radius if stays else -ONE
@@ -245,7 +243,8 @@ def check_margin(i, contact_particles: ContactParticles, particles: Particles, s
     now, start = place(particles.x, i), previous_position(particles.x, particles.predicted, particles.v, h, i)
     stride = length(sub(now, start))
     gone = length(sub(now, contact_particles.detected_position[i])) + stride
-    contact_particles.displacement[i], contact_particles.travelled[i] = stride, gone
+    if contact_particles.has_elements[0]:
+        contact_particles.displacement[i], contact_particles.travelled[i] = stride, gone
     contact_particles.path[i] += length(sub(now, contact_particles.last_position[i]))
     contact_particles.last_position[i] = now
     if not (gone <= contact_particles.margin[i]):

@@ -38,7 +38,10 @@ class Ignored(Record):
 
 
 class ContactParticles(Record, ragged=True):
-    """Particles as the contacts see them, N rows; the surface is that of each object."""
+    """Particles as the contacts see them, N rows; the surface is that of each object.
+
+    What is told for elements only, `travelled` and `displacement`, has no rows where there are none.
+    """
 
     radius = Field(real, unit="m", doc="distance to keep")
     object_index = Field(np.uint16, doc="object that the particle belongs to")
@@ -52,7 +55,8 @@ class ContactParticles(Record, ragged=True):
     last_position = Field(real, 3, unit="m", doc="position up to which its path is known")
     path = Field(real, unit="m", doc="length of its path since the last detection")
     settled = Field(real, unit="m", doc="length of its path up to which colliders change nothing; or -1")
-    moved_in = Field(np.int64, doc="pass over the contacts that last moved it noticeably")
+    has_elements = Field(np.bool_, doc="one row: whether there are elements")
+    moved_in = Field(np.uint32, doc="pass over the contacts that last moved it noticeably, see `was_moved`")
     displacement = Field(real, unit="m", doc="in this substep; only that of elements is kept up to date")
 
 
@@ -75,7 +79,7 @@ class Elements(Record):
 class Marks(Record):
     """Colliders near each item as bits; so many words for each item."""
 
-    word = Field(np.uint64)
+    word = Field(np.uint8)
 
 
 class Items(Record):

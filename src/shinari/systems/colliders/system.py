@@ -136,6 +136,10 @@ class ColliderContacts(System):
             if len(self.fields) > 0:
                 features = mesh_features(meshes_of(shapes), precision)
                 self.mesh_elements = MeshElements(self.element_list, features, precision)
+        self.contact_particles.bind(has_elements=np.array([self.element_list is not None]))
+        if self.element_list is None:
+            none = np.zeros(0, precision)
+            self.contact_particles.bind(travelled=none, displacement=none)
         # a particle that one collider has put on its surface stays there
         turns = self._spins is not None
         self.in_one_pass = len(kinds) == 1 and self.element_list is None and not turns and not is_mesh(kinds[0])

@@ -285,6 +285,7 @@ class BodyPaths:
 
     def __init__(self, certificate: Certificate, contacts: "BodyParticles") -> None:
         self._certificate, self._contacts = certificate, contacts
+        certificate.asks_longest = True
         self._paths = [ItemPaths.zeros(0, certificate.begins.precision) for _ in contacts.lists]
         meshes, kinds = len(contacts.fields) > 0, contacts.table.kind
         self._find, self._part = (for_kinds(make(meshes), kinds) for make in (find_times, part_paths))

@@ -6,7 +6,7 @@ from shinari.collision.broad.grid import Points, SortedPoints
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
 from shinari.model.particles import Particles
-from shinari.systems.fluid.records import FluidParticles, MemberPlaces, Members, Solve, difference
+from shinari.systems.fluid.records import FluidParticles, Members, Solve, difference
 
 ZERO = np.float32(0.0)
 
@@ -59,14 +59,10 @@ def place_points(i, members: Members, particles: Particles, points: Points):
 
 
 @kernel
-def arrange(
-    i, fluid: FluidParticles, members: Members, places: MemberPlaces, particles: Particles, ordered: SortedPoints
-):
+def arrange(i, fluid: FluidParticles, members: Members, particles: Particles, ordered: SortedPoints):
     """Take over all that belongs to the member that has got this place in the grid."""
     m = members.active[ordered.index[i]]
     s, phase = members.particle[m], members.phase[m]
-    if len(places) > 0:
-        places.row[m] = i
     fluid.member[i], fluid.particle[i], fluid.phase[i] = m, s, phase
     x = particles.x[s]
     fluid.inverse_mass[i] = x[3]

@@ -96,7 +96,8 @@ class FluidModel(SystemModel):
 
     def inactive(self, state: "State") -> np.ndarray:
         """Particles that wait in an emitter, or that a sink has taken, in solver order, (K,) uint32."""
-        return self.particles[~state.system_arrays[ACTIVE]]
+        active = state.system_arrays[ACTIVE]
+        return self.particles[:0] if active.all() else self.particles[~active]
 
     def energy(self, model: "Model", state: "State", h: float) -> tuple[float, float, float]:
         """None beyond that of the particles; what is compressed holds p^2 V / 2 times the compressibility [J]."""

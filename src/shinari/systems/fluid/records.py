@@ -12,7 +12,6 @@ __all__ = [
     "FluidParticles",
     "Impulses",
     "Log",
-    "MemberPlaces",
     "Members",
     "Neighbours",
     "Offsets",
@@ -49,12 +48,6 @@ class Members(Record):
     pressure = Field(real, unit="Pa", saved=True)
     density = Field(real, doc="relative density", saved=True)
     active = Field(np.uint32, doc="the active members, ascending, in the first rows")
-
-
-class MemberPlaces(Record):
-    """Where the active members stand, P rows, or none where nobody asks."""
-
-    row = Field(np.uint32, doc="row of `FluidParticles`")
 
 
 class Phases(Record):

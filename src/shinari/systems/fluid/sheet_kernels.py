@@ -11,7 +11,7 @@ from shinari.geometry.overlaps import BoxPairs, Queries
 from shinari.geometry.proximity import triangle_weights
 from shinari.maths.vec3 import ZERO, add, direction_and_length, dot, neg, norm, scale, sub
 from shinari.model.particles import Origins, Particles
-from shinari.systems.fluid.records import FluidParticles, MemberPlaces, Neighbours, Solve
+from shinari.systems.fluid.records import FluidParticles, Neighbours, Solve
 from shinari.systems.fluid.smoothing import weight
 from shinari.systems.fluid.wall_kernels import Halfspace, look_up
 from shinari.systems.surface_contact.records import DetectionState
@@ -49,6 +49,12 @@ class SheetFilter(Record):
     allowed = Field(np.uint8)
 
 
+class MemberPlaces(Record):
+    """Where the active members stand, P rows."""
+
+    row = Field(np.uint32, doc="row of `FluidParticles`")
+
+
 class SheetItems(Record):
     """Particles of the fluid near triangles."""
 
@@ -77,6 +83,8 @@ class SheetState(Record):
 
     stale = Field(np.int64, doc="whether the lists have to be made anew")
     wanted = Field(np.int64, doc="whether triangles are looked for: a particle may be near one")
+    reordered = Field(np.int64, doc="whether the fluid is in another order than when places were last taken")
+    detections = Field(np.int64, doc="how often it had been brought into order then")
     items = Field(np.int64)
     margin = Field(real, unit="m", doc="lists last until a particle or a corner has gone half of this")
     reach = Field(real, unit="m", doc="distance from a triangle up to which it counts")
@@ -100,6 +108,15 @@ def here(x, particles, origins, origin_index, s):
 def find_wanted(_, state: SheetState, detection: DetectionState, solve: Solve):
     """In a step triangles are looked for unless contacts know that all are far; between steps always."""
     state.wanted[0] = detection.loose[0] != 0 or solve.moving[0] == 0
+    state.reordered[0] = state.wanted[0] != 0 and state.detections[0] != solve.detections[0]
+    if state.reordered[0] != 0:
+        state.detections[0] = solve.detections[0]
+
+
+@kernel
+def take_place(i, fluid: FluidParticles, places: MemberPlaces):
+    """Keep where a member stands."""
+    places.row[fluid.member[i]] = i
 
 
 @kernel(fastmath=STEADY, mixed=True)

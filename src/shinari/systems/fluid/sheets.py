@@ -25,6 +25,7 @@ from shinari.systems.fluid.sheet_kernels import (
     Candidates,
     Corners,
     Distances,
+    MemberPlaces,
     SheetFilter,
     SheetItems,
     SheetParticles,
@@ -42,6 +43,7 @@ from shinari.systems.fluid.sheet_kernels import (
     measure,
     place_corner,
     store_start,
+    take_place,
 )
 from shinari.systems.fluid.wall_kernels import Halfspace
 from shinari.systems.fluid.wall_table import PUSH, SHARE, wall_table
@@ -87,6 +89,7 @@ class Sheets:
         self._boxes, self._queries = Boxes.zeros(count, real), Queries.zeros(count, real)
         self._overlaps = self._tree.overlaps(self._boxes, self._queries)
         self._items: SheetItems = SheetItems.zeros(count, real)
+        self._places: MemberPlaces = MemberPlaces.zeros(count)
         self._marks, self._kept = Offsets.zeros(count + 1, real), Offsets.zeros(count + 1, real)
         self._mark_scan, self._kept_scan = Scan(self._marks), Scan(self._kept)
         self._distances, self._candidates = Distances.zeros(0, real), Candidates.zeros(0, real)
@@ -101,6 +104,8 @@ class Sheets:
     def record_find(self, p: Program) -> None:
         """Nearest point of the sheets for each particle near one, from where objects were when the substep began."""
         p.serial(find_wanted, self._state, self._surfaces.detection.detection, self._fluid.solve)
+        with p.when((self._state.reordered, 0)):
+            p.launch(take_place, self._fluid.rows, self._places, count=self._fluid.count)
         with p.when((self._state.wanted, 0)):
             self._record_nearest(p)
 
@@ -143,7 +148,7 @@ class Sheets:
         with p.when((state.items, 0)):
             p.launch(place_corner, self._corners, sheets, state, *where, count=len(self._corners), grain=2048)
         rows, neighbours, offsets = fluid.records
-        records = self._items, fluid.places, rows, neighbours, offsets, self._triangles, sheets, state, self._table
+        records = self._items, self._places, rows, neighbours, offsets, self._triangles, sheets, state, self._table
         p.launch(add_missing(fluid.model.smoothing.kernel_id), *records, count=(state.items, 0), grain=64)
 
     def record_response(self, p: Program) -> None:

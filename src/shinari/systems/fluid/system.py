@@ -25,7 +25,7 @@ from shinari.systems.fluid.gather import (
 )
 from shinari.systems.fluid.model import ACTIVE, DENSITIES, PRESSURES, FluidModel
 from shinari.systems.fluid.pressure import clear_solve, densities, displacements, stiffnesses
-from shinari.systems.fluid.records import FluidParticles, MemberPlaces, Members, Neighbours, Offsets, Phases, Solve
+from shinari.systems.fluid.records import FluidParticles, Members, Neighbours, Offsets, Phases, Solve
 from shinari.systems.fluid.search import Search
 from shinari.systems.fluid.sums import Sums
 from shinari.systems.rigid.model import frames_of
@@ -89,7 +89,6 @@ class Fluid(System):
         h: Substep [s].
         rows: The active particles in the order of the grid.
         members: All particles.
-        places: Where they stand among the active ones, if something asks.
         offsets: Where the neighbours of each active particle start.
         neighbours: Their neighbours.
         solve: Where the solver is.
@@ -139,7 +138,6 @@ class Fluid(System):
             density=state.system_arrays[DENSITIES],
             active=np.zeros(count, np.uint32),
         )
-        self.places: MemberPlaces = MemberPlaces.zeros(0)
         self.phases: Phases = Phases.zeros(len(fluids.materials), real)
         self.phases.floor[...] = [-np.inf if m.cohesive else 0.0 for m in fluids.materials]
         self.phases.scaled_compliance[...] = [m.compressibility * unit * moment**2 for m in fluids.materials]
@@ -170,7 +168,6 @@ class Fluid(System):
         self.grains = next((boundary for boundary in points if boundary.has_grains), None)
         self.boundaries += points
         if surfaces is not None and len(surfaces.who.triangles):
-            self.places.grow(len(self.model.particles))
             self.boundaries.append(Sheets(self, surfaces))
         self._measures: Program | None = None
 
@@ -315,7 +312,7 @@ class Fluid(System):
             p.launch(place_points, self.members, self.particles, self._grid.points, count=self.count)
             self._grid.record_build(p, self.count)
             self._lists.record_find(p)
-            records = self.rows, self.members, self.places, self.particles, self._grid.ordered
+            records = self.rows, self.members, self.particles, self._grid.ordered
             p.launch(arrange, *records, count=self.count)
             p.serial(count_detection, self.solve)
         for boundary in self.boundaries:

@@ -22,6 +22,7 @@ class Certificate:
         forest: How it was joined.
         shares: The pairs that joined it, and their shares of what it changes.
         stops: The pairs of frames that were stopped in the substep; kept in scenes with joints.
+        asks_longest: Whether a certifier asks for the longest displacement of a particle, `PathState.longest`.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Certificate:
         self.forest: Forest = Forest.zeros(len(self.zones))
         self.shares: Shares = Shares.zeros(0)
         self.stops: Stops = Stops.zeros(0)
+        self.asks_longest = False
 
 
 class Certifier(Protocol):

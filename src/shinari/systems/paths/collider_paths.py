@@ -27,6 +27,7 @@ from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
 from shinari.shapes.sphere import Sphere
 from shinari.systems.colliders.collide import place, record
+from shinari.systems.colliders.contact_list import listed
 from shinari.systems.colliders.element_bounds import stays_above
 from shinari.systems.colliders.element_points import (
     add_share,
@@ -94,6 +95,7 @@ class ColliderPaths:
 
     def __init__(self, certificate: Certificate, colliders: ColliderContacts, bound: BoundSystems) -> None:
         self._certificate, self._colliders, self._particles = certificate, colliders, bound.particles
+        certificate.asks_longest = True
         assert colliders.element_list is not None, "there are triangles or segments"
         self._list, self._paths = colliders.element_list, ItemPaths.zeros(0, bound.model.real)
         meshes, kinds = len(colliders.fields) > 0, colliders.colliders.kind
@@ -118,7 +120,8 @@ class ColliderPaths:
         with p.when((self._gate.open, 0)):
             p.launch(forget_times, self._paths, count=(count.contacts, 0))
             if colliders.mesh_elements is not None:
-                near = colliders.particle_list.starts, colliders.particle_list.contacts, colliders.looks
+                seen = colliders.particle_list
+                near = seen.items, seen.rows, seen.contacts, colliders.looks
                 moving = colliders.contact_particles, self._particles
                 p.launch(
                     take_looks, self._paths, each.contacts, each.elements, *near, colliders.colliders, c.poses,
@@ -201,8 +204,8 @@ def forget_times(m, paths: ItemPaths):
 
 @kernel(fastmath=STEADY)
 def take_looks(
-    m, paths: ItemPaths, contacts: Contacts, elements: Elements, starts: Offsets, near: Contacts, looks: Looks,
-    colliders: Colliders, poses: Poses, contact_particles: ContactParticles, particles: Particles
+    m, paths: ItemPaths, contacts: Contacts, elements: Elements, items: Items, rows: Offsets, near: Contacts,
+    looks: Looks, colliders: Colliders, poses: Poses, contact_particles: ContactParticles, particles: Particles
 ):  # fmt: skip
     """Take the distance of the vertices of an element from a mesh from what its particles know of it."""
     paths.free[m] = -ONE
@@ -210,20 +213,23 @@ def take_looks(
     if not is_mesh(colliders.kind[k]):
         return
     after = poses.after[np.int64(particles.origin_index[i[0]]) * len(colliders) + k]
-    free = known_distance(i[0], k, starts, near, looks, contact_particles, place(particles.x, i[0]), after)
-    free = min(free, known_distance(i[1], k, starts, near, looks, contact_particles, place(particles.x, i[1]), after))
-    free = min(free, known_distance(i[2], k, starts, near, looks, contact_particles, place(particles.x, i[2]), after))
+    a, b, c = listed(items, rows, i[0]), listed(items, rows, i[1]), listed(items, rows, i[2])
+    free = known_distance(i[0], k, a, near, looks, contact_particles, place(particles.x, i[0]), after)
+    free = min(free, known_distance(i[1], k, b, near, looks, contact_particles, place(particles.x, i[1]), after))
+    free = min(free, known_distance(i[2], k, c, near, looks, contact_particles, place(particles.x, i[2]), after))
     paths.free[m] = free
 
 
 @steady
-def known_distance(i, k, starts, near, looks, contact_particles, x, after):
+def known_distance(i, k, own, near, looks, contact_particles, x, after):
     """A lower bound of the distance of particle i, which is at x, from mesh k; -1 where none is known.
+
+    `own`: its first contact, and the end of its contacts.
 
     It follows from what the particle saw in the last pass, or from how far it may go until it looks again.
     """
     least = ZERO * x[0] - ONE
-    for n in range(starts.start[i], starts.start[i + 1]):
+    for n in range(own[0], own[1]):
         if near.solid[n] == k and looks.known[n]:
             least = looks.distance[n] - norm(sub(to_local(after, x), looks.at[n]))
         elif near.solid[n] == k:

@@ -56,7 +56,7 @@ class PathCertificates(System):
         self._bodies, self._dt = bodies_of(bound), bound.settings.dt
         self._collider_count = len(bound.model.colliders)
         self.certificate = Certificate(0, None, None, 0, bound.model.real)
-        self._lengths = Lengths.zeros(-(-len(bound.particles) // CHUNK), bound.model.real)
+        self._lengths = Lengths.zeros(0, bound.model.real)
         self._certifiers: Sequence[Certifier] = ()
         self._closing: JointClosing | None = None
 
@@ -79,6 +79,8 @@ class PathCertificates(System):
         self._certifiers = [each for each in found if each is not None]
         if self._certifiers:
             self.certificate = certificate
+        blocks = -(-len(bound.particles) // CHUNK) if certificate.asks_longest else 0
+        self._lengths = Lengths.zeros(blocks, bound.model.real)
 
     def _certificate(self, bound: BoundSystems) -> Certificate:
         """What certifiers share."""
@@ -205,7 +207,7 @@ def measure_block(b, particles: Particles, begins: Begins, lengths: Lengths):
 
 @kernel
 def begin_turns(_, lengths: Lengths, state: PathState):
-    """Longest displacement of a particle; nothing has been tried with the pairs of now."""
+    """Longest displacement of a particle, if one asks for it; nothing has been tried with the pairs of now."""
     longest = 0.0
     for b in range(len(lengths)):
         longest = max(longest, np.float64(lengths.longest[b]))

@@ -173,7 +173,9 @@ def choose_solver(
         trial = heap or (light_enough and not motion.calm and may_be_direct(motion))
         direct = calm or trial
     elif direct and components.figure[c] != 0 and not heap:
-        direct = trial = again
+        # contacts alone that move, and that Newton steps did not settle, hardly settle a step later
+        waits = unjointed and motion.swept and not (motion.calm or motion.uneven) and flags.retrying[0] == 0
+        direct = trial = again and not waits
     components.rounding[c] = ROUNDING * extent_of(c, components, nodes, frames)
     # forces between limbs are those of jams as well, no loads
     components.uneven[c] = 1 if motion.uneven and unjointed else 0

@@ -62,8 +62,8 @@ class SurfaceDetection:
         self._flags = Offsets.zeros(len(members) + 1)
         self._scan, self._who = Scan(self._flags), Members.zeros(len(members))
 
-    def begin(self, contact_particles: ContactParticles, paths: Paths, substeps: int) -> None:
-        """A step begins: pairs are to be found anew. Particles of surfaces come first."""
+    def choose_members(self, contact_particles: ContactParticles) -> None:
+        """Some particles have come or gone; those of surfaces come first."""
         detection = self.detection
         present = self._everyone[~contact_particles.inactive[self._everyone]]
         loose = self._finder.objects.loose[contact_particles.object_index[present]]
@@ -71,7 +71,11 @@ class SurfaceDetection:
         # where surfaces meet loose particles only, they take part when these do
         detection.surface_members[0] = np.count_nonzero(~loose) if self._surfaces_meet else 0
         detection.all_members[0] = len(present)
-        detection.members[0], detection.left[0], detection.found[0] = len(present), substeps, 0
+
+    def begin(self, paths: Paths, substeps: int) -> None:
+        """A step begins: pairs are to be found anew."""
+        detection = self.detection
+        detection.members[0], detection.left[0], detection.found[0] = detection.all_members[0], substeps, 0
         detection.loose[0] = 1
         detection.detections[0] = detection.renewals[0] = 0
         paths.outside[...] = False

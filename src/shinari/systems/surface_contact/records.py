@@ -14,7 +14,7 @@ class ContactParticles(Record):
     inactive = Field(np.bool_, doc="whether it waits in an emitter")
     arc = Field(real, unit="m", doc="distance along the rope")
     rest = Field(real, 3, unit="m", doc="position at the start of the scene, relative to their origin")
-    moved_in = Field(np.int64, doc="pass over the contacts that last moved it noticeably")
+    moved_in = Field(np.uint32, doc="pass over the contacts that last moved it noticeably, see `was_moved`")
     last_position = Field(real, 3, unit="m", doc="position up to which its path is known, relative to its origin")
     path = Field(real, unit="m", doc="length of its path in this substep, from where its velocity would bring it")
     vertex = Field(np.uint32, doc="the particle itself, or the one that stands for all with which it is sewn together")

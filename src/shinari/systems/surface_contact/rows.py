@@ -27,7 +27,7 @@ from shinari.compute.kernels import STEADY
 from shinari.geometry.proximity import gap_vector, nearest_points, straight_weights
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, direction_and_length, dot, norm, reciprocal, scale, sub
-from shinari.model.contact_passes import NOTICEABLE, ContactPasses, was_moved
+from shinari.model.contact_passes import LAST_BITS, NOTICEABLE, ContactPasses, was_moved
 from shinari.model.particles import Clock, Particles
 from shinari.systems.colliders.supports import Supports
 from shinari.systems.paths.records import PathState
@@ -290,7 +290,7 @@ def note_all_moved(moved_in, points, x, number):
     """Note in which pass the particles of a row moved; blocks of one colour may share what is fixed."""
     for k in range(4):
         if x[points[k], 3] > ZERO:
-            moved_in[points[k]] = number
+            moved_in[points[k]] = number & LAST_BITS
 
 
 @steady

@@ -74,6 +74,7 @@ class SurfaceContacts(System):
         precision, n = model.real, model.particle_count
         self._contact_particles, self._paths = skin_of(model, who), Paths.zeros(n, precision)
         self._contact_particles.bind(moved_in=bound.moved_in)
+        self._inactive: np.ndarray | None = None
         self._frames = Frames.zeros(len(model.origins), precision)
         self.rows = RowTable(self._contact_particles, precision)
         self._finder = Finder(model, who, self.rows, self._contact_particles, self._paths)
@@ -124,9 +125,13 @@ class SurfaceContacts(System):
         """A step begins: pairs are to be found anew, and what pushed is forgotten."""
         self.rows.clear()
         self._paths.travel[...] = self._contact_particles.path[...] = 0.0
-        self._contact_particles.inactive[...] = False
-        self._contact_particles.inactive[self._model.inactive(self._state)] = True
-        self._detection.begin(self._contact_particles, self._paths, self._settings.substeps)
+        inactive = self._model.inactive(self._state)
+        if self._inactive is None or not np.array_equal(inactive, self._inactive):
+            self._inactive = inactive
+            self._contact_particles.inactive[...] = False
+            self._contact_particles.inactive[inactive] = True
+            self._detection.choose_members(self._contact_particles)
+        self._detection.begin(self._paths, self._settings.substeps)
         origins = self._state.origins
         self._frames.origin[...], self._frames.offset[...] = origins, origins - np.round(origins.mean(axis=0))
 

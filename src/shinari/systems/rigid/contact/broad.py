@@ -22,7 +22,6 @@ from shinari.systems.rigid.contact.candidates import (
     HalfSpaces,
     Ignored,
     SearchNodes,
-    StartBoxes,
     clear_count,
     copy_candidates,
     count_candidates,
@@ -48,6 +47,7 @@ from shinari.systems.rigid.contact.margins import (
     set_margin,
     sum_margins,
 )
+from shinari.systems.rigid.contact.oriented_boxes import StartBoxes
 from shinari.systems.rigid.contact.pair_lists import (
     Found,
     OldPairs,

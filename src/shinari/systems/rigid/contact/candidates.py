@@ -16,6 +16,7 @@ from shinari.maths.poses import origin, rotate_vector
 from shinari.maths.vec3 import ZERO, add, dot, scale, sub
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import SLACK, Detection, FrameMargins
+from shinari.systems.rigid.contact.oriented_boxes import StartBoxes, stay_apart
 from shinari.systems.rigid.contact.pair_lists import Found
 from shinari.systems.rigid.frames import Frames
 
@@ -24,14 +25,6 @@ FEW = 32
 # Boxes that a leaf may meet, with room for those of one more leaf.
 MET = 256
 MET_ROOM = MET + LEAF
-
-
-class StartBoxes(Record):
-    """Bounding boxes of bounded shapes at the start of the substep, enlarged by the margins."""
-
-    collision_shape = Field(np.int64)
-    low = Field(np.float64, 3, unit="m", doc="low corner")
-    high = Field(np.float64, 3, unit="m", doc="high corner")
 
 
 class SearchNodes(Nodes):
@@ -85,7 +78,7 @@ def set_box(
     poses: Poses,
     detection: Detection,
 ):
-    """Write the box of a collision shape, enlarged by its margin and the slack; and the box of its path.
+    """Write the boxes of a collision shape; along the axes of the world with its margin and the slack, and of its path.
 
     That of a frame that drifts is where it would have been at the first search of the step, so that all paths begin at
     the same time. Rotation enlarges that of a swept frame by `spin`, bounded by the ball around its origin.
@@ -115,6 +108,9 @@ def set_box(
         start_boxes.low[k, i], start_boxes.high[k, i] = first - wide, last + wide
         boxes.low[k, i] = first - wide + min(margins.path[f, i], 0.0)
         boxes.high[k, i] = last + wide + max(margins.path[f, i], 0.0)
+    start_boxes.centre[k], start_boxes.half[k] = sub(add(c, origin(pose)), since), s
+    start_boxes.axes[k] = pose[0], pose[1], pose[2], pose[3], pose[4], pose[5], pose[6], pose[7], pose[8]
+    start_boxes.wide[k] = wide
 
 
 @steady
@@ -144,6 +140,8 @@ def overlaps_on_path(k, other, f, e, start_boxes, margins):
     if not (margins.sought[f] or margins.sought[e]):
         return False
     swept = margins.swept[f] or margins.swept[e]
+    if not swept and stay_apart(k, other, f, e, start_boxes, margins):
+        return False
     if swept == (margins.drifts[f] or margins.drifts[e]):
         # none has a path, or that of one begins with the substep and that of the other with the step
         return True
