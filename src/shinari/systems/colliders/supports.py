@@ -27,7 +27,7 @@ from shinari.systems.colliders.records import Contacts, Items
 
 # A particle lies on the plane up to this part of the distance that it keeps.
 TOUCHES = np.float32(1e-3)
-# Masses of two that touch, one over the other, from which on the lighter one is pressed.
+# Masses of two that touch, one over the other, from which on what lies on the lighter one is found in layers.
 LIGHTER = np.float32(4.0)
 # Number of a collider that stands for a layer of particles which lies on one.
 LAYER = -1
@@ -45,16 +45,22 @@ class Supports(Record, ragged=True):
     hold = Field(real, 3, unit="m", doc="the same along the plane, by friction")
     noted_push = Field(real, unit="m", doc="part of `push` that the contact with the collider knows of")
     noted_hold = Field(real, 3, unit="m", doc="part of `hold` that it knows of")
+    even = Field(np.bool_, doc="one row: whether all that may press is about as heavy as what is pressed")
 
 
-def are_pressed(scene: Contents, model: Model) -> bool:
-    """Whether something may press on light particles that lie on a collider: bodies, or what has heavier particles."""
-    masses = []
+def supports_of(scene: Contents, model: Model) -> Supports:
+    """Room for what particles lie on, if something may press on them: bodies, or other objects on sheets or ropes."""
+    masses, surfaces = [], False
     for number, obj in enumerate(scene.particle_objects):
         inverse = model.inverse_masses[model.owners == number]
         if obj.kind != "fluid" and (inverse > 0.0).any():
             masses.append(float(np.mean(1.0 / inverse[inverse > 0.0])))
-    return bool(scene.bodies) or (len(masses) > 1 and max(masses) > LIGHTER * min(masses))
+            surfaces = surfaces or obj.faces is not None or obj.segments is not None
+    heavy = bool(scene.bodies) or (len(masses) > 1 and max(masses) > LIGHTER * min(masses))
+    pressed = heavy or (len(masses) > 1 and surfaces)
+    supports: Supports = Supports.zeros(model.particle_count if pressed else 0, model.real)
+    supports.bind(even=np.array([not heavy]))
+    return supports
 
 
 @kernel

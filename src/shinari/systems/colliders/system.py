@@ -43,11 +43,10 @@ from shinari.systems.colliders.mesh_particles import Looks, forget_look, project
 from shinari.systems.colliders.records import Colliders, ContactParticles, Ignored, Motion, Poses, Search, Sums
 from shinari.systems.colliders.rolling import project_turning_particles
 from shinari.systems.colliders.supports import (
-    Supports,
-    are_pressed,
     forget_plane,
     forget_pushes,
     forget_support,
+    supports_of,
     take_last_push,
 )
 
@@ -112,7 +111,7 @@ class ColliderContacts(System):
             surface=np.ascontiguousarray(model.surfaces, precision),
             start_velocity=np.zeros((count if self._bounces else 0, 3), precision),
         )
-        self.supports = Supports.zeros(count if are_pressed(scene, model) else 0, precision)
+        self.supports = supports_of(scene, model)
         self._weight = float(np.linalg.norm(model.gravity))
         self.particle_list = ContactList(None, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it

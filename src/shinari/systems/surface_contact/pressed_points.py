@@ -1,10 +1,11 @@
-"""Points of contact rows that lie on a collider and are pressed on it by what is heavier.
+"""Points of contact rows that lie on a collider and are pressed on it by what lies on them.
 
-      heavy        |         A row moves its points by their inverse masses. A light one between a heavy one and a
+       upper       |         A row moves its points by their inverse masses. A lower one between an upper one and a
     ----o----      v         collider is pushed into the collider, which pushes it back in the next pass: of that the
-      light o                heavy one gets as little as the masses differ, and sinks until it lies on the collider
-    ----^----  ^ g           itself, with the light one within. So the light side counts as part of the collider: it
-     collider                does not give way, and the push has the direction of the normal g of the collider.
+      lower o                upper one gets as little as the masses differ. A heavy one sinks until it lies on the
+    ----^----  ^ g           collider itself, a stack of equal sheets sinks where it is thin and creeps. So the lower
+     collider                side counts as part of the collider: it does not give way, and the push has the direction
+                             of the normal g of the collider.
 
 A layer almost without mass passes on the force of the collider, which is along g and within its cone of friction; the
 normal of the row may be tilted by the unevenness of the layer. Where the collider is smoother than the layer the two
@@ -15,7 +16,7 @@ import numpy as np
 
 from shinari.collision.law import tangential
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale
 from shinari.systems.colliders.supports import LIGHTER, touches_plane
 from shinari.systems.surface_contact.row_pushes import slip_of
 
@@ -60,14 +61,30 @@ def mobilities(edges, w, masses):
 
 
 @steady
-def presses(first, second):
-    """Whether one of two sides with these inverse masses [1/kg] is so much heavier that it presses on the other one."""
+def differ(first, second):
+    """Whether one of two sides with these inverse masses [1/kg] is so much heavier that layers below it are sought."""
     return max(first, second) > LIGHTER * min(first, second)
 
 
 @steady
+def part_on_colliders(supports, radius, x, points, edges, w, n, side):
+    """Weights of the points of a side that lie on colliders, their mean normal on the side of n, and their friction."""
+    zero = ZERO * w[0]
+    # from the side to the other one; what has stopped a push lies on its plane for the substep
+    sign = ONE if side == SECOND else -ONE
+    up, parts, grip = (zero, zero, zero), zero, zero
+    for k in range(4):
+        i = points[k]
+        if is_on(side, k, edges) and w[k] != ZERO and supports.solid[i] != 0:
+            g, part = normal_below(supports, i), abs(w[k])
+            if sign * dot(g, n) > ALIKE and (touches_plane(supports, i, x, radius[i]) or supports.push[i] > ZERO):
+                up, parts, grip = add(up, scale(g, part)), parts + part, grip + part * supports.grip[i]
+    return parts, scale(up, sign * reciprocal(norm(up))), grip
+
+
+@steady
 def find_pressed(supports, radius, x, points, edges, w, masses, n):
-    """Find the side of a row that is pressed on colliders by the other one, which is heavier.
+    """Find the side of a row that is pressed on colliders by the other one: the lighter one, if both may be.
 
     Args:
         supports: What particles lie on; none where nothing presses.
@@ -87,30 +104,24 @@ def find_pressed(supports, radius, x, points, edges, w, masses, n):
     if len(supports) == 0:
         return none
     first, second = mobilities(edges, w, masses)
-    if not presses(first, second):
+    # what is heavy is solved by planes for layers; rows of layers that do not give way would lift these
+    if not (differ(first, second) or supports.even[0]):
         return none
-    side = FIRST if first > second else SECOND
-    # from the side to the other one; what has stopped a push lies on its plane for the substep
-    sign = ONE if side == SECOND else -ONE
-    up, parts, grip = (zero, zero, zero), zero, zero
-    for k in range(4):
-        i = points[k]
-        if is_on(side, k, edges) and w[k] != ZERO and supports.solid[i] != 0:
-            g, part = normal_below(supports, i), abs(w[k])
-            if sign * dot(g, n) > ALIKE and (touches_plane(supports, i, x, radius[i]) or supports.push[i] > ZERO):
-                up, parts, grip = add(up, scale(g, part)), parts + part, grip + part * supports.grip[i]
-    if parts < NEARLY_ALL:
-        return none
-    return side, scale(up, sign / norm(up)), grip
+    lighter = FIRST if first > second else SECOND
+    parts, up, grip = part_on_colliders(supports, radius, x, points, edges, w, n, lighter)
+    if parts >= NEARLY_ALL or not supports.even[0]:
+        return (lighter, up, grip) if parts >= NEARLY_ALL else none
+    parts, up, grip = part_on_colliders(supports, radius, x, points, edges, w, n, -lighter)
+    return (-lighter, up, grip) if parts >= NEARLY_ALL else none
 
 
 @steady
 def may_press(r, rows, x):
-    """Whether one side of a row is so much heavier that it presses on the other one."""
+    """Whether what lies in layers below a row is to be found."""
     (i0, i1, i2, i3), w = rows.points[r], rows.weights[r]
     masses = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
     first, second = mobilities(rows.edges[r], w, masses)
-    return presses(first, second)
+    return differ(first, second)
 
 
 @steady

@@ -366,8 +366,9 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
     # friction: the relative displacement of the two points in this substep, along the surface
     slip, rough = slip_of(w, points, particles, h), law
     if side != NEITHER and (law[SLIDING_FRICTION] > grip or norm(tangential(sub(slip, own), up)) < DRAWN * h):
-        # what it lies on holds a light layer, which moves little then
-        slip, rough = own, (min(law[0], grip), min(law[1], grip), law[2], law[3])
+        # what it lies on holds a light layer, which moves little then; one that is as heavy passes on what rubs at it
+        hold = zero if supports.even[0] and law[SLIDING_FRICTION] > grip else grip
+        slip, rough = own, (min(law[0], hold), min(law[1], hold), law[2], law[3])
     inverse = ONE / mobility
     along = scale(sub(scale(up, push + out), friction(tangential(slip, up), push, rough)), inverse)
     quiet = scale(up, out * inverse)

@@ -55,7 +55,7 @@ def settle_block(
         w, n = rows.weights[r], rows.normal[r]
         masses = w[0] * x[i0, 3], w[1] * x[i1, 3], w[2] * x[i2, 3], w[3] * x[i3, 3]
         two = rows.edges[r]
-        side, n, _ = find_pressed(supports, contact_particles.radius, x, points, two, w, masses, n)
+        side, n, grip = find_pressed(supports, contact_particles.radius, x, points, two, w, masses, n)
         m0, m1, m2, m3 = moving = without(side, two, masses)
         relative = sum_of_four(without(side, two, w), v[i0], v[i1], v[i2], v[i3])
         if side != NEITHER:
@@ -63,9 +63,10 @@ def settle_block(
         speed = dot(n, relative)
         mobility = mobility_of(w, moving)
         change = max(target - speed, ZERO)
-        # what keeps them apart rubs like any push
+        # what keeps them apart rubs like any push, at the collider no more than what is pressed on it does
         push = change if target <= ZERO else ZERO * change
-        rubbing = friction(tangential(relative, n), push, law)
+        rough = min(law[0], grip), min(law[1], grip), law[2], law[3]
+        rubbing = friction(tangential(relative, n), push, rough)
         kick = scale(sub(scale(n, change), rubbing), reciprocal(mobility))
         add_to(v, i0, m0, kick)
         add_to(v, i1, m1, kick)
