@@ -109,8 +109,10 @@ def find_pressed(supports, radius, x, points, edges, w, masses, n):
         return none
     lighter = FIRST if first > second else SECOND
     parts, up, grip = part_on_colliders(supports, radius, x, points, edges, w, n, lighter)
-    if parts >= NEARLY_ALL or not supports.even[0]:
-        return (lighter, up, grip) if parts >= NEARLY_ALL else none
+    if parts >= NEARLY_ALL:
+        return lighter, up, grip
+    if not supports.even[0]:
+        return none
     parts, up, grip = part_on_colliders(supports, radius, x, points, edges, w, n, -lighter)
     return (-lighter, up, grip) if parts >= NEARLY_ALL else none
 
