@@ -45,7 +45,7 @@ class Supports(Record, ragged=True):
     hold = Field(real, 3, unit="m", doc="the same along the plane, by friction")
     noted_push = Field(real, unit="m", doc="part of `push` that the contact with the collider knows of")
     noted_hold = Field(real, 3, unit="m", doc="part of `hold` that it knows of")
-    even = Field(np.bool_, doc="one row: whether all that may press is about as heavy as what is pressed")
+    even = Field(np.bool_, doc="one row: whether no object is so much heavier than another that it presses on layers")
 
 
 def supports_of(scene: Contents, model: Model) -> Supports:

@@ -104,7 +104,7 @@ def find_pressed(supports, radius, x, points, edges, w, masses, n):
     if len(supports) == 0:
         return none
     first, second = mobilities(edges, w, masses)
-    # what is heavy is solved by planes for layers; rows of layers that do not give way would lift these
+    # heavy objects are stopped by planes of layers; rows between layers that do not give way would lift these
     if not (differ(first, second) or supports.even[0]):
         return none
     lighter = FIRST if first > second else SECOND

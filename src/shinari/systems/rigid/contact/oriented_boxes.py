@@ -8,6 +8,7 @@ import numpy as np
 
 from shinari.compute import Field, Record
 from shinari.maths.function import steady
+from shinari.maths.poses import rotate_vector_back
 from shinari.maths.vec3 import add, dot, norm, sub
 
 # Part of a relative path up to which points are sought that do not approach each other: a quarter of two substeps of at
@@ -25,16 +26,6 @@ class StartBoxes(Record):
     half = Field(np.float64, 3, unit="m", doc="half sizes of it, without the margin")
     axes = Field(np.float64, 9, doc="its axes: matrix in rows")
     wide = Field(np.float64, unit="m", doc="distance by which it may leave its path, with the slack")
-
-
-@steady
-def from_world(m, v):
-    """A vector along the axes of a box, of a matrix in rows."""
-    return (
-        m[0] * v[0] + m[3] * v[1] + m[6] * v[2],
-        m[1] * v[0] + m[4] * v[1] + m[7] * v[2],
-        m[2] * v[0] + m[5] * v[1] + m[8] * v[2],
-    )
 
 
 @steady
@@ -79,11 +70,15 @@ def stay_apart(k, other, f, e, start_boxes, margins):
     half, other_half = start_boxes.half[k], start_boxes.half[other]
     offset = sub(start_boxes.centre[other], start_boxes.centre[k])
     path = sub(margins.path[e], margins.path[f])
-    x = absolute(from_world(m, (n[0], n[3], n[6])))
-    y = absolute(from_world(m, (n[1], n[4], n[7])))
-    z = absolute(from_world(m, (n[2], n[5], n[8])))
+    x = absolute(rotate_vector_back(m, (n[0], n[3], n[6])))
+    y = absolute(rotate_vector_back(m, (n[1], n[4], n[7])))
+    z = absolute(rotate_vector_back(m, (n[2], n[5], n[8])))
     rows = (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
-    gap = gap_along_axes(from_world(m, offset), from_world(m, path), half, other_half, rows[0], rows[1], rows[2])
-    gap = max(gap, gap_along_axes(from_world(n, offset), from_world(n, path), other_half, half, x, y, z))
+    gap = gap_along_axes(
+        rotate_vector_back(m, offset), rotate_vector_back(m, path), half, other_half, rows[0], rows[1], rows[2]
+    )
+    gap = max(
+        gap, gap_along_axes(rotate_vector_back(n, offset), rotate_vector_back(n, path), other_half, half, x, y, z)
+    )
     wide = start_boxes.wide[k] + start_boxes.wide[other]
     return gap > wide and gap > wide + ASIDE * norm(path)
