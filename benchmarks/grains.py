@@ -20,7 +20,7 @@ def heap(count: int, threads: int) -> tuple[int, list[float]]:
     scene = sn.Scene()
     sand = scene.add_grains(sn.Box((side, side, side)), radius=RADIUS, spread=0.2, position=(0.0, 0.5 * side, 0.0))
     scene.add_collider(sn.Plane(), friction=0.5)
-    simulation = sn.Simulation(scene, substeps=4, threads=threads)
+    simulation = sn.Simulation(scene, substeps=4, threads=threads, sleep=False)
     results = []
     for steps in (18, 102):
         simulation.step(steps - 10)

@@ -46,7 +46,7 @@ def push(simulation, speed):
 @pytest.mark.parametrize(("kind", "density"), [("soft", 300.0), ("soft", 5000.0), ("lump", 300.0), ("lump", 5000.0)])
 def test_a_block_rests_on_a_sheet(kind, density, substeps, precision):
     """The sheet stays where it lies, and is still; the block is one thickness above the ground."""
-    simulation = sn.Simulation(scene_with(kind, density), substeps=substeps, precision=precision)
+    simulation = sn.Simulation(scene_with(kind, density), sleep=False, substeps=substeps, precision=precision)
     low, fast = [], []
     for step in range(60):
         simulation.step()
@@ -63,7 +63,7 @@ def test_a_block_rests_on_a_sheet(kind, density, substeps, precision):
 @pytest.mark.parametrize("kind", ["soft", "lump"])
 def test_a_block_holds_on_a_slope(kind):
     """tan 15 degrees is below both coefficients: it stays, but for what it slips while it lands."""
-    simulation = sn.Simulation(scene_with(kind, slope=np.radians(15.0)), substeps=10)
+    simulation = sn.Simulation(scene_with(kind, slope=np.radians(15.0)), sleep=False, substeps=10)
     simulation.run(0.5, progress=False)
     before = parts(simulation)[1][0][:, 0].mean()
     simulation.run(1.0, progress=False)
@@ -74,7 +74,7 @@ def test_a_block_holds_on_a_slope(kind):
 @pytest.mark.parametrize("friction", [(0.5, 0.3), (0.8, 0.1)])
 def test_a_block_slides_on_a_sheet(kind, friction):
     """The ground holds the sheet better than the block rubs at it: the block slows down by mu g, the sheet stays."""
-    simulation = sn.Simulation(scene_with(kind, friction=friction), substeps=10)
+    simulation = sn.Simulation(scene_with(kind, friction=friction), sleep=False, substeps=10)
     simulation.run(0.2, progress=False)
     push(simulation, 1.0)
     begin, place = parts(simulation)[1][1][:, 0].mean(), parts(simulation)[0][0][:, 0].mean()
@@ -88,7 +88,7 @@ def test_a_block_slides_on_a_sheet(kind, friction):
 
 def test_a_block_takes_a_sheet_along_over_ice():
     """The ground is smoother than what touches the sheet: block and sheet slide on it together."""
-    simulation = sn.Simulation(scene_with("lump", friction=(0.01, 0.9)), substeps=10)
+    simulation = sn.Simulation(scene_with("lump", friction=(0.01, 0.9)), sleep=False, substeps=10)
     sheet, lump = 0.3 * 2.4 * 0.6, 1000.0 * 0.15**3
     simulation.run(0.2, progress=False)
     push(simulation, 1.0)
@@ -105,7 +105,7 @@ def test_a_block_takes_a_sheet_along_over_ice():
 
 def test_a_block_goes_with_a_belt():
     """A collider that moves takes the sheet and the block along."""
-    simulation = sn.Simulation(scene_with("lump", friction=(0.8, 0.5), belt=0.5), substeps=10)
+    simulation = sn.Simulation(scene_with("lump", friction=(0.8, 0.5), belt=0.5), sleep=False, substeps=10)
     simulation.run(1.0, progress=False)
     assert parts(simulation)[1][1][:, 0].mean() == pytest.approx(0.5, abs=0.01)
 
@@ -113,7 +113,7 @@ def test_a_block_goes_with_a_belt():
 @pytest.mark.parametrize("kind", ["soft", "lump"])
 def test_the_ground_carries_both(kind):
     """Forces of contacts with the collider add up to the weights of the sheet and the block."""
-    simulation = sn.Simulation(scene_with(kind), substeps=10)
+    simulation = sn.Simulation(scene_with(kind), sleep=False, substeps=10)
     simulation.run(1.5, progress=False)
     forces = []
     for _ in range(20):
@@ -139,7 +139,7 @@ def test_a_ball_bounces_on_a_sheet_as_on_the_ground():
             scene.add_cloth(sn.grid(shape=(12, 12), size=(0.6, 0.6)), material=material, position=(0, SHEET + 1e-5, 0))
         ball = sn.GrainMaterial(density=3000.0, restitution=0.8)
         scene.add_grains(np.array([[0.02, 0.3 + base, 0.01]]), radius=0.015, material=ball)
-        simulation = sn.Simulation(scene, substeps=20)
+        simulation = sn.Simulation(scene, sleep=False, substeps=20)
         heights = []
         for _ in range(50):
             simulation.step()
@@ -152,7 +152,7 @@ def test_a_ball_bounces_on_a_sheet_as_on_the_ground():
 @pytest.mark.parametrize("kind", ["soft", "lump"])
 def test_a_sheet_that_is_drawn_takes_a_block_along(kind):
     """A sheet that is drawn over the ground speeds a block on it up by mu g: the ground does not hold the block."""
-    simulation = sn.Simulation(scene_with(kind, friction=(0.8, 0.2)), substeps=10)
+    simulation = sn.Simulation(scene_with(kind, friction=(0.8, 0.2)), sleep=False, substeps=10)
     simulation.run(0.3, progress=False)
     for _ in range(24):
         velocities = np.array(simulation.state.velocities)
@@ -175,7 +175,7 @@ def test_a_lump_rests_on_two_sheets(density, substeps):
     lump = sn.LumpMaterial(density=density)
     place = (0.02, 2 * THICKNESS + 0.102, 0.01)
     scene.add_shape_matched(sn.Box((0.15, 0.15, 0.15)), spacing=0.05, material=lump, position=place)
-    simulation = sn.Simulation(scene, substeps=substeps)
+    simulation = sn.Simulation(scene, sleep=False, substeps=substeps)
     simulation.run(0.75, progress=False)
     for _ in range(30):
         simulation.step()
@@ -191,7 +191,10 @@ def test_a_lump_rests_on_two_sheets(density, substeps):
 def test_a_resumed_run_and_one_on_two_threads_have_the_same_bits(kind, tmp_path):
     """What a particle lies on is not part of the state: a step finds it by itself."""
     scene = scene_with(kind, slope=0.2)
-    one, two = sn.Simulation(scene, substeps=5, threads=1), sn.Simulation(scene, substeps=5, threads=2)
+    one, two = (
+        sn.Simulation(scene, sleep=False, substeps=5, threads=1),
+        sn.Simulation(scene, sleep=False, substeps=5, threads=2),
+    )
     for each in (one, two):
         each.step(20)
     one.save(tmp_path / "checkpoint.npz")

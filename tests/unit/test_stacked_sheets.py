@@ -42,7 +42,7 @@ def test_a_stack_of_sheets_stands(substeps, precision):
         place = (0.008 * k, 0.5 * thickness + 1.05 * thickness * k, 0.008 * k)
         sheet = sn.grid(shape=(12, 12), size=(0.176, 0.176))
         scene.add_cloth(sheet, material=material, self_collision="triangles", position=place)
-    simulation = sn.Simulation(scene, substeps=substeps, precision=precision)
+    simulation = sn.Simulation(scene, sleep=False, substeps=substeps, precision=precision)
     simulation.run(1.0, progress=False)
     before = simulation.state.positions.astype(np.float64).reshape(layers, points, 3)
     simulation.run(1.0, progress=False)
@@ -56,7 +56,7 @@ def test_a_stack_of_sheets_stands(substeps, precision):
 @pytest.mark.parametrize(("ground", "between"), [(0.5, 0.3), (0.8, 0.1), (0.1, 0.5), (0.3, 0.6)])
 def test_a_sheet_slides_on_a_sheet(ground, between, substeps):
     """The upper one slows down by mu g; the lower one stays, which the ground holds with the weight of both."""
-    simulation = sn.Simulation(two_sheets(ground, between), substeps=substeps)
+    simulation = sn.Simulation(two_sheets(ground, between), sleep=False, substeps=substeps)
     simulation.run(0.3, progress=False)
     velocities = np.array(simulation.state.velocities)
     velocities[LOWER[0] * LOWER[1] :, 0] += 1.0
@@ -73,7 +73,7 @@ def test_a_sheet_slides_on_a_sheet(ground, between, substeps):
 @pytest.mark.parametrize("substeps", [4, 10, 20])
 def test_a_sheet_on_ice_goes_along(substeps):
     """Nothing holds the lower one: momentum of both together stays."""
-    simulation = sn.Simulation(two_sheets(0.0, 0.3), substeps=substeps)
+    simulation = sn.Simulation(two_sheets(0.0, 0.3), sleep=False, substeps=substeps)
     simulation.run(0.3, progress=False)
     velocities = np.array(simulation.state.velocities)
     velocities[LOWER[0] * LOWER[1] :, 0] += 1.0
@@ -87,7 +87,7 @@ def test_a_sheet_on_ice_goes_along(substeps):
 @pytest.mark.parametrize("substeps", [4, 10, 20])
 def test_a_sheet_holds_on_a_sheet_on_a_slope(substeps):
     """tan 15 degrees is below both coefficients: neither slides."""
-    simulation = sn.Simulation(two_sheets(0.5, 0.4, slope=np.radians(15.0)), substeps=substeps)
+    simulation = sn.Simulation(two_sheets(0.5, 0.4, slope=np.radians(15.0)), sleep=False, substeps=substeps)
     simulation.run(0.5, progress=False)
     before = simulation.state.positions[:, 0].astype(np.float64)
     simulation.run(1.0, progress=False)
@@ -96,7 +96,7 @@ def test_a_sheet_holds_on_a_sheet_on_a_slope(substeps):
 
 def test_the_ground_carries_both_sheets():
     """Forces of contacts with the collider add up to the weights of both."""
-    simulation = sn.Simulation(two_sheets(0.5, 0.4), substeps=10)
+    simulation = sn.Simulation(two_sheets(0.5, 0.4), sleep=False, substeps=10)
     simulation.run(1.0, progress=False)
     forces = []
     for _ in range(10):
@@ -110,7 +110,7 @@ def test_the_ground_carries_both_sheets():
 
 def test_a_resumed_stack_and_one_on_two_threads_have_the_same_bits(tmp_path):
     """What lies on what is found anew in each step: it is no state."""
-    runs = [sn.Simulation(two_sheets(0.5, 0.3), substeps=10, threads=threads) for threads in (1, 2)]
+    runs = [sn.Simulation(two_sheets(0.5, 0.3), sleep=False, substeps=10, threads=threads) for threads in (1, 2)]
     for run in runs:
         run.step(20)
     runs[0].save(tmp_path / "stack.zarr")

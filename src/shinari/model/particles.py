@@ -49,6 +49,9 @@ class Clock(Record):
     local = Field(np.int64, doc="whether this pass takes only contacts of what the last one moved noticeably")
     solvers = Field(np.int64, doc="systems that have contacts to solve in the substep")
     written = Field(np.int64, doc="whether the user has moved free particles; who looks at it clears it")
+    disturbed = Field(np.int64, doc="whether the user has written anything of particles; who looks at it clears it")
+    awake = Field(np.int64, doc="whether there is anything to do in the step")
+    moving = Field(np.int64, doc="whether something has moved in the step; see `shinari.solver.rest`")
 
 
 class Times(Record):
@@ -98,12 +101,16 @@ def read_user_state(i, user: UserState, particles: Particles, origins: Origins, 
         # rounded like the position that it is compared with: at rest the difference is zero
         moved = convert(origin + local, world) != world
         if free:
-            particles.v[s, k] = user.velocity[i, k]
+            if particles.v[s, k] != user.velocity[i, k]:
+                particles.v[s, k] = user.velocity[i, k]
+                clock.disturbed[0] = 1
             if moved:
                 particles.x[s, k] = convert(world - origin, world)
                 clock.written[0] = 1
         else:
             particles.v[s, k] = (convert(world - origin, world) - local) * inverse_dt if moved else ZERO
+        if moved:
+            clock.disturbed[0] = 1
 
 
 @kernel(fastmath=EXACT, mixed=True)

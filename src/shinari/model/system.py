@@ -27,7 +27,7 @@ class System:
     Attributes:
         order: Place in each phase: 0 to 9 forces and sources, 10 to 19 contacts of particles, 20 motion of particles,
             30 bodies, 39 what precedes constraint rows, 40 these, 50 other constraints, 60 to 69 moving targets and
-            acceleration, 70 grabs, 80 to 89 failure. The table of all systems is in docs/decisions/systems.md.
+            acceleration, 70 grabs, 80 to 89 failure, 95 rest. The table of all systems is in docs/decisions/systems.md.
         solves_contacts: Whether it solves contacts, in passes over those of all systems.
         repeated: Whether it solves something else anew in each pass.
         most_passes: How many passes over the contacts it may ask for.
@@ -37,6 +37,8 @@ class System:
             the contacts of these; see `shinari.model.contact_passes`.
         advice: How its time can be reduced, for `sim.profile()`.
         on_device: Whether it runs on a GPU; see docs/gpu.md.
+        can_rest: Whether it may be left out while nothing moves; see `shinari.solver.rest`. Not what changes with time,
+            or has motions of its own that `tell_moving` does not see.
     """
 
     order: int
@@ -48,11 +50,19 @@ class System:
     steps_aside = False
     advice = ""
     on_device = False
+    can_rest = False
 
     @property
     def active(self) -> bool:
         """Whether it takes part in the next step."""
         return True
+
+    def disturbed(self) -> bool:
+        """Whether something other than particles has to move in the step of a scene that was at rest."""
+        return False
+
+    def tell_moving(self, p: Program) -> None:
+        """Record for the end of a step: set `Clock.moving` where something other than particles moves."""
 
     @property
     def needs_python(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from shinari.model.particles import Clock, Origins, Particles
+from shinari.model.particles import Clock, Origins, Particles, UserState
 
 if TYPE_CHECKING:
     from shinari.compute import Program
@@ -37,6 +37,7 @@ class BoundSystems(Protocol):
         grabs: What is grabbed.
         particles: The particles.
         origins: Origins that positions are relative to.
+        user: Particles as the user reads and writes them.
         clock: Where the step is.
         moved_in: Number of the pass over the contacts that last moved each particle noticeably, (N,).
         new_program: A program that is played where the simulation runs, on the host or on a GPU.
@@ -49,6 +50,7 @@ class BoundSystems(Protocol):
     grabs: list[Any]
     particles: Particles
     origins: Origins
+    user: UserState
     clock: Clock
     moved_in: np.ndarray
     new_program: "Callable[[], Program]"

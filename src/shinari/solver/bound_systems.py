@@ -16,6 +16,7 @@ from shinari.model.system import System
 from shinari.model.system_model import SystemModel
 from shinari.scene.contents import Contents
 from shinari.solver.particle_motion import ParticleMotion
+from shinari.solver.rest import Rest
 
 if TYPE_CHECKING:
     from shinari.systems.grabs.queries import Grab
@@ -35,9 +36,11 @@ class BoundSystems:
         grabs: What is grabbed.
         particles: The particles.
         origins: Origins that positions are relative to.
+        user: Particles as the user reads and writes them.
         clock: Where the step is.
         moved_in: Number of the pass over the contacts that last moved each particle noticeably, (N,).
         new_program: A program that is played where the simulation runs, on the host or on a GPU.
+        replays: Whether the step that is taken only shows what pushes in a scene at rest.
         systems: Systems that take part, in the order in which a step goes through them.
     """
 
@@ -56,17 +59,18 @@ class BoundSystems:
         predicted = np.zeros((model.particle_count, 3), real)
         self.particles = Particles(real, x=state.x, v=state.v, predicted=predicted, origin_index=model.origin_index)
         self.origins, self.clock = Origins(real, position=state.origins), Clock.zeros(1, real)
-        self.clock.substep_length[0] = settings.substep
+        self.clock.substep_length[0], self.clock.awake[0] = settings.substep, 1
         self.moved_in = np.zeros(model.particle_count, np.uint32)
-        user = UserState(real, position=state.positions, velocity=state.velocities, slot=model.slots)
-        motion = ParticleMotion(model, settings, user, self.particles, self.origins, self.clock)
+        self.user = UserState(real, position=state.positions, velocity=state.velocities, slot=model.slots)
+        motion = ParticleMotion(model, settings, self.user, self.particles, self.origins, self.clock)
         self._by_model: list[tuple[SystemModel | None, Sequence[System]]] = [(None, [motion])]
         for each in model.systems:
             self._by_model.append((each, each.bind(self)))
         self._motion = motion
+        self._unseen, self.replays = True, False
+        self._connect()
         self._read = new_program()
         self.record_read(self._read)
-        self._connect()
 
     def all_bound(self, kind: type[T]) -> list[T]:
         """The systems of a kind that are bound so far, whether they take part or not."""
@@ -81,8 +85,11 @@ class BoundSystems:
         return self.all_bound(kind)[0]
 
     def record_read(self, p: Program) -> None:
-        """Record how to take over the values that the user wrote."""
+        """Record how to take over the values that the user wrote, and whether there is anything to do then."""
         self._motion.record_read(p)
+        rest = self.find(Rest)
+        if rest is not None and rest.active:
+            rest.record_read(p)
 
     def read(self, threads: int) -> None:
         """Take over what the user wrote."""
@@ -119,6 +126,27 @@ class BoundSystems:
     def advance(self, threads: int, record: RecordStep) -> bool:
         """Run a step; False when it was stopped."""
         return self.prepare(record).run(threads)
+
+    @property
+    def may_replay(self) -> bool:
+        """Whether `replays` may be true after the next step."""
+        rest = self.find(Rest)
+        return self._unseen and rest is not None and rest.idle
+
+    def begin_rest(self) -> bool:
+        """Whether the step that begins has nothing to do.
+
+        The first step after systems were bound is taken all the same: `replays` says that the state has to be put back.
+        """
+        if not self.clock.awake[0] and any(system.disturbed() for system in self.systems):
+            for system in self.systems:
+                system.wake()
+            self.clock.awake[0] = 1
+        self.replays = self._unseen and not self.clock.awake[0]
+        if self.replays:
+            self.clock.awake[0] = 1
+        self._unseen = False
+        return not self.clock.awake[0]
 
     def follow_changes(self) -> None:
         """Bind contacts anew after constraint rows have been released; record anew where a system comes or goes."""

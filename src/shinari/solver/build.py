@@ -18,6 +18,7 @@ from shinari.scene.handle import Handle
 from shinari.scene.objects import Rows
 from shinari.solver.hierarchy import HierarchyModel
 from shinari.solver.particle_motion import ForceFieldModel
+from shinari.solver.rest import build_rest
 from shinari.systems.air.build import air_surface
 from shinari.systems.air.model import AirModel
 from shinari.systems.colliders.model import ColliderModel
@@ -162,6 +163,7 @@ def _systems(scene: Contents, rows: list[Rows], model: Model, settings: Settings
         build_body_loads(scene),
         LumpImpactModel(),
         PathModel(),
+        build_rest(scene, model),
     )
     return tuple(system for system in found if system is not None)
 

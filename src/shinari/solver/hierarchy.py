@@ -57,6 +57,7 @@ class Hierarchy(System):
     """
 
     order = 61
+    can_rest = True
     on_device = True
 
     def __init__(

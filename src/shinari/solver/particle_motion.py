@@ -47,6 +47,7 @@ class ParticleMotion(System):
     """The particles of one simulation."""
 
     order = 20
+    can_rest = True
     on_device = True
 
     def __init__(

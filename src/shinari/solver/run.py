@@ -145,8 +145,13 @@ class Run:
 
     def _take_step(self) -> None:
         before = self.lasting()
+        # what pushes in a scene at rest is in no state: after systems were bound a step finds it, and is taken back
+        rest = self.state.copy() if self.bound.may_replay else None
         if not self._step_or_undo(before):
             raise self.diverged(before)
+        if rest is not None and self.bound.replays:
+            self.state.take(rest.arrays())
+            self.state.external_work = rest.external_work
         if self.settings.precision == "float32":
             self.recentre()
 

@@ -8,6 +8,7 @@ follows it from `Simulation.step` to the machine code.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -53,6 +54,8 @@ def begin_step(state: State, bound: BoundSystems, settings: Settings, threads: i
     ends = time + settings.substep * np.arange(1, settings.substeps + 1)
     bound.read(threads)
     bound.follow_changes()
+    if bound.begin_rest():
+        return
     for system in bound.systems:
         system.begin(time, ends)
 
@@ -60,12 +63,19 @@ def begin_step(state: State, bound: BoundSystems, settings: Settings, threads: i
 def end_step(state: State, bound: BoundSystems) -> None:
     """End a step in Python: count it, end each system."""
     state.count_steps(1)
-    for system in bound.systems:
-        system.end()
+    if bound.clock.awake[0] and not bound.replays:
+        for system in bound.systems:
+            system.end()
 
 
 def record_step(p: Program, systems: Sequence[System], clock: Clock, settings: Settings) -> None:
-    """Record a step of all systems."""
+    """Record a step of all systems; on a GPU, which would have to ask the host, no scene is at rest."""
+    with p.when((clock.awake, 0)) if settings.device == "cpu" else nullcontext():
+        record_awake(p, systems, clock, settings)
+
+
+def record_awake(p: Program, systems: Sequence[System], clock: Clock, settings: Settings) -> None:
+    """Record a step of all systems of a scene that is not at rest."""
     passes, solvers = ContactPasses.zeros(1, clock.precision), sum(system.solves_contacts for system in systems)
     record(p, systems, "begin")
     with p.loop(settings.substeps, index=(clock.substep, 0)):

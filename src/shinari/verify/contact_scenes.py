@@ -18,6 +18,7 @@ from shinari.shapes.mesh import Mesh
 from shinari.shapes.plane import Plane
 from shinari.shapes.sphere import Sphere
 from shinari.verify.clearance import SignedDistance
+from shinari.verify.scenes import small
 
 THICKNESS = 0.004
 
@@ -45,8 +46,8 @@ class Case:
     settings: dict[str, Any] = field(default_factory=lambda: {"substeps": 20})
 
     def simulation(self, precision: str) -> Simulation:
-        """A simulation on one thread."""
-        return Simulation(self.scene, precision=precision, threads=1, **self.settings)
+        """A simulation on one thread that never rests."""
+        return small(self.scene, precision, **self.settings)
 
     def step(self, sim: Simulation) -> None:
         """One frame."""

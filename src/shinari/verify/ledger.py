@@ -20,8 +20,8 @@ PRECISIONS = ("float64", "float32")
 # Modules that register checks, in the order of the ledger. They are the families of `shinari verify`, too.
 SUBJECTS = (
     "integrator", "springs", "energies", "pendulum", "chains", "momentum", "catenary", "friction", "cloth", "bending",
-    "stability", "rubbing", "impacts", "weighing", "penetration", "untangling", "shots", "solids", "solid_limits",
-    "solid_recovery", "beams", "membranes", "garments",
+    "stability", "rubbing", "impacts", "weighing", "rest", "penetration", "untangling", "shots", "solids",
+    "solid_limits", "solid_recovery", "beams", "membranes", "garments",
     "attachments", "volumes", "failure", "rods", "shape_matching", "rigid_motion", "rigid_tops", "rigid_pendulums",
     "rigid_friction", "rigid_impacts", "rigid_joints", "linkages", "rigid_limits", "rigid_motors", "robots",
     "actuators", "tendons", "media", "rigid_stacks", "rigid_heaps", "rigid_figures",

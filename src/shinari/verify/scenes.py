@@ -10,7 +10,8 @@ from shinari.scene.handle import Handle
 
 
 def small(scene: Scene, precision: str, **settings: Any) -> Simulation:
-    """A simulation on one thread, which is the fastest for a few particles."""
+    """A simulation on one thread, which is the fastest for a few particles. It never rests: the solver is measured."""
+    settings.setdefault("sleep", False)
     return Simulation(scene, precision=precision, threads=1, **settings)
 
 

@@ -131,6 +131,11 @@ class Air(System):
         self.follow_release()
 
     @property
+    def can_rest(self) -> bool:
+        """Whether the wind is always the same."""
+        return not self.needs_python
+
+    @property
     def needs_python(self) -> bool:
         """Whether the wind is a function of time."""
         return callable(self._model.wind)

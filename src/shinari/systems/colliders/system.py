@@ -149,6 +149,11 @@ class ColliderContacts(System):
         self._push.append((for_kinds(kernel, self.colliders.kind), contact_list, more))
 
     @property
+    def can_rest(self) -> bool:
+        """Whether no collider moves."""
+        return len(self._movers) == 0
+
+    @property
     def _solids(self) -> tuple[Colliders, Poses, MeshFields]:
         """The colliders, their poses and the distance fields of the meshes among them."""
         return self.colliders, self.pose_table, self.fields

@@ -92,6 +92,7 @@ class Attachments(System):
     """
 
     order = 50
+    can_rest = True
     on_device = True
 
     def __init__(

@@ -153,6 +153,7 @@ class BodyLoads(System):
     """Bodies on the cloths and ropes of one simulation."""
 
     order = 15
+    can_rest = True
     on_device = True
     repeated = True
     advice = "sweeps for bodies on cloth: more substeps, or a heavier or coarser cloth, need fewer"

@@ -65,6 +65,7 @@ class LoadedRopes(System):
     """Ropes of one simulation that carry loads."""
 
     order = 50
+    can_rest = True
     repeated = True
     most_passes = 24
     on_device = True

@@ -172,6 +172,7 @@ class BodyParticles(System):
     """
 
     order = 13
+    can_rest = True
     on_device = True
     solves_contacts = True
 

@@ -69,6 +69,7 @@ class Breaking(System):
     """Rows of one simulation that break."""
 
     order = 80
+    can_rest = True
     on_device = True
 
     def __init__(self, breakables: tuple[Breakable, ...], solvers: dict[str, BlockSolver], settings: Settings) -> None:

@@ -283,6 +283,7 @@ class Tangles(System):
     """The tetrahedra of one simulation that may be tangled."""
 
     order = 81
+    can_rest = True
     on_device = True
 
     def __init__(self, state: State, solver: BlockSolver, particles: Particles) -> None:

@@ -237,6 +237,7 @@ class TearingSystem(System):
     """Rows of one simulation that tear."""
 
     order = 82
+    can_rest = True
     on_device = True
 
     def __init__(self, model: Model, solvers: "dict[str, BlockSolver]", particles: Particles) -> None:

@@ -182,6 +182,7 @@ class SpinStart(System):
     """Notes where the members of groups are before rows are solved."""
 
     order = 39
+    can_rest = True
     on_device = True
 
     def __init__(self, spins: GroupSpins) -> None:
@@ -214,6 +215,7 @@ class SpinEnd(System):
     """Turns groups back after rows and volumes were solved."""
 
     order = 63
+    can_rest = True
     on_device = True
 
     def __init__(self, spins: GroupSpins) -> None:

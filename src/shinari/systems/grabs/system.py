@@ -121,6 +121,7 @@ class GrabSystem(System):
     """
 
     order = 70
+    can_rest = True
     on_device = True
 
     def __init__(
@@ -142,6 +143,10 @@ class GrabSystem(System):
     def active(self) -> bool:
         """Whether anything is held."""
         return bool(self._grabs)
+
+    def disturbed(self) -> bool:
+        """What is held may be moved."""
+        return True
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: the targets move on to where they were put."""

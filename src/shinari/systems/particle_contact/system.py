@@ -176,6 +176,7 @@ class Pairs(System):
     """
 
     order = 10
+    can_rest = True
     on_device = True
     advice = "particles that touch; a larger radius makes fewer of them"
     solves_contacts = True

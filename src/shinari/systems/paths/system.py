@@ -48,6 +48,7 @@ class PathCertificates(System):
     """
 
     order = 15
+    can_rest = True
     on_device = True
     advice = "paths near each other and near colliders; simple shapes are far faster than mesh colliders"
 

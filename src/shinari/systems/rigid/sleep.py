@@ -64,6 +64,13 @@ def measure_idleness(i, idle_times: IdleTimes, frames: Frames, margins: FrameMar
         flags.idling[0] = 1
 
 
+@kernel
+def find_moving(i, idle_times: IdleTimes, frames: Frames, clock: Clock):
+    """Tell the clock of a body that is not idle, or that moves others without moving itself."""
+    if not frames.asleep[i] and (not idle_times.slow[i] or (frames.active[i] and not frames.inverse_mass[i] > 0.0)):
+        clock.moving[0] = 1
+
+
 class Islands:
     """Finds the bodies that hang together, after a step.
 

@@ -71,6 +71,7 @@ class RigidBodySystem(System):
         self._path = Path.zeros(settings.substeps * len(which))
         seen = rigid.published(state.system_arrays["bodies/x"], state.system_arrays["bodies/q"])
         self._shown = dict(zip((names.POSITIONS, names.ROTATIONS), seen, strict=True))
+        self._shown_velocities = {name: state.system_arrays[name].copy() for name in (names.VELOCITIES, names.SPINS)}
         self.equations = BodyEquations(rigid, self.frames, model, state, settings)
         self._external = ExternalImpulses.zeros(1)
         self.equations.flags.finite[0] = 1
@@ -85,6 +86,7 @@ class RigidBodySystem(System):
             self.equations.counts, self.equations.flags, self.equations.log.entries, clock, settings.substeps,
         )  # fmt: skip
         self._islands = sleep.Islands(self.frames, self.equations.solver_frames)
+        self._woken = False
         self._was_active, self._was_moving = True, np.zeros(len(self._kinematic_frames), bool)
         self._set_kinematic_poses(0.0)
 
@@ -104,8 +106,20 @@ class RigidBodySystem(System):
         self._read_user_state()
         return self.frames
 
+    @property
+    def can_rest(self) -> bool:
+        """Whether nothing moves as a function of time says."""
+        return not self._moving and not self._kinematic
+
+    def disturbed(self) -> bool:
+        """Whether a motor acts or the user has changed a body."""
+        parts, shown = self._state.system_arrays, self._shown | self._shown_velocities
+        changed = any(not np.array_equal(parts[name], values) for name, values in shown.items())
+        return changed or self._woken or len(self.equations.motorised_frames) > 0
+
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins at a time [s]."""
+        self._woken = False
         self._read_user_state()
         self._set_kinematic_poses(time)
         self._tabulate(time)
@@ -250,6 +264,10 @@ class RigidBodySystem(System):
         with p.when((flags.awake, 0)):
             equations.record_end(p)
 
+    def tell_moving(self, p: Program) -> None:
+        """Tell the clock whether a body moves."""
+        p.launch(sleep.find_moving, self._idle_times, self.frames, self._clock, count=len(self._rigid.bodies))
+
     def contacts(self) -> Contacts:
         """Contacts of bodies with each other and with colliders that had a force in the last step."""
         return self.equations.log.contacts(self.frame_names, self._settings.dt)
@@ -275,12 +293,13 @@ class RigidBodySystem(System):
         parts["bodies/returned"][...] = self.equations.solver_frames.returned[:count]
         parts[names.POSITIONS][...], parts[names.ROTATIONS][...] = self._rigid.published(x, q)
         parts[names.VELOCITIES][...], parts[names.SPINS][...] = v, w
-        for name, shown in self._shown.items():
+        for name, shown in (self._shown | self._shown_velocities).items():
             shown[...] = parts[name]
         self._state.external_work += self.equations.joints.work + self.equations.tendons.work
 
     def wake(self) -> None:
         """The scene has changed: all bodies are awake."""
+        self._woken = True
         self._state.system_arrays["bodies/idle"][...] = 0.0
 
     def _put_to_sleep(self) -> None:

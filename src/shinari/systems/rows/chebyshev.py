@@ -77,6 +77,7 @@ class Chebyshev(System):
     """Positions and multipliers of the last two iterations."""
 
     order = 62
+    can_rest = True
     on_device = True
 
     def __init__(self, particles: Particles, multipliers: list[Multipliers], settings: Settings, clock: Clock) -> None:

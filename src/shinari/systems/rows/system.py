@@ -44,6 +44,7 @@ class BlockSolver(System):
     """
 
     order = 40
+    can_rest = True
     on_device = True
     advice = "its time grows with rows x substeps x iterations; fewer substeps, or a coarser mesh, are faster"
 

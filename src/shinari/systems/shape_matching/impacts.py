@@ -76,6 +76,7 @@ class LumpImpacts(System):
     """The velocities of rigid lumps in contact; it has no contacts of its own."""
 
     order = 14
+    can_rest = True
     on_device = True
     solves_contacts = True
 

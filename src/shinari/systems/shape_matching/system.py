@@ -125,6 +125,7 @@ class ShapeMatchingSystem(System):
     """
 
     order = 50
+    can_rest = True
     on_device = True
 
     def __init__(

@@ -190,6 +190,7 @@ class Loads(System):
     """Grains on the cloths of one simulation."""
 
     order = 15
+    can_rest = True
     on_device = True
     repeated = True
     advice = "sweeps for loads on cloth: more substeps, or a heavier or coarser cloth, need fewer"

@@ -63,6 +63,7 @@ class SurfaceContacts(System):
     """
 
     order = 11
+    can_rest = True
     on_device = True
     advice = "triangles that may touch; self_collision='particles' or fewer substeps are faster"
     solves_contacts = tells_moved = steps_aside = True

@@ -39,6 +39,7 @@ class Untangling(System):
     """
 
     order = 12
+    can_rest = True
     on_device = True
     advice = "triangles that intersect; start them apart"
 
@@ -68,6 +69,10 @@ class Untangling(System):
     def active(self) -> bool:
         """Whether surfaces intersect."""
         return self._tangled
+
+    def disturbed(self) -> bool:
+        """Surfaces that intersect are pulled apart."""
+        return True
 
     def follow_state(self) -> None:
         """Look again where the user has moved particles or paths still met."""

@@ -98,6 +98,7 @@ class Volumes(System):
     """The volume rows of one simulation."""
 
     order = 50
+    can_rest = True
     on_device = True
     repeated = True
 

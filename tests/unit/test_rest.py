@@ -1,0 +1,244 @@
+"""A scene at rest is not simulated: it stays to a bit, keeps its forces, and goes on as if nothing had been."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shinari as sn
+
+SETTINGS = {"substeps": 8, "threads": 1}
+
+
+def sheets(scene: sn.Scene) -> None:
+    """Two sheets on the ground."""
+    for k in range(2):
+        mesh = sn.grid(shape=(6, 6), size=(0.2, 0.2))
+        material = sn.ClothMaterial(thickness=0.006)
+        scene.add_cloth(mesh, material=material, self_collision="triangles", position=(0.0, 0.008 * (k + 1), 0.0))
+
+
+def rope(scene: sn.Scene) -> None:
+    """A rope on the ground."""
+    scene.add_rope(np.linspace((0.0, 0.02, 0.0), (0.5, 0.02, 0.0), 12))
+
+
+def grains(scene: sn.Scene) -> None:
+    """A few grains."""
+    scene.add_grains(sn.Box((0.05, 0.05, 0.05)), radius=0.005, position=(0.0, 0.03, 0.0))
+
+
+def box_on_sheet(scene: sn.Scene) -> None:
+    """A sheet that carries a box."""
+    mesh = sn.grid(shape=(8, 8), size=(0.2, 0.2))
+    scene.add_cloth(mesh, material=sn.ClothMaterial(thickness=0.006, density=1.0), position=(0.0, 0.004, 0.0))
+    scene.add_rigid_body(sn.Box((0.05, 0.05, 0.05)), density=300.0, position=(0.0, 0.034, 0.0))
+
+
+SCENES = [sheets, rope, grains, box_on_sheet]
+
+
+def scene_of(fill: Callable[[sn.Scene], None]) -> sn.Scene:
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane(), friction=0.5, name="ground")
+    fill(scene)
+    return scene
+
+
+def idle(sim: sn.Simulation) -> float:
+    return float(sim.state.system_arrays["rest/idle"][0])
+
+
+def at_rest(fill: Callable[[sn.Scene], None], seconds: float = 6.0, **settings: object) -> sn.Simulation:
+    """A simulation that has come to rest."""
+    sim = sn.Simulation(scene_of(fill), **{**SETTINGS, **settings})
+    for _ in range(round(60 * seconds)):
+        sim.step()
+        if idle(sim) >= 0.5:
+            return sim
+    raise AssertionError(f"not at rest after {seconds} s")
+
+
+def on_ground(sim: sn.Simulation) -> np.ndarray:
+    """Force on the ground in the last step [N], (3,)."""
+    return sim.forces(sim.scene.handles["ground"])
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("fill", SCENES)
+def test_stays_to_a_bit_and_carries_its_weight(fill: Callable[[sn.Scene], None], precision: str) -> None:
+    sim = at_rest(fill, precision=precision)
+    before = sim.state.copy()
+    forces = on_ground(sim)
+    weight = float(sim.model.masses.sum()) + sum(body.mass for body in sim.scene.bodies)
+    sim.step(100)
+    before.frame += 100
+    assert sim.state == before
+    assert np.array_equal(on_ground(sim), forces)
+    assert np.isclose(np.abs(forces[1]), 9.81 * weight, rtol=2e-2)
+
+
+@pytest.mark.parametrize("fill", SCENES)
+def test_never_rests_without_sleep(fill: Callable[[sn.Scene], None]) -> None:
+    sim = sn.Simulation(scene_of(fill), sleep=False, **SETTINGS)
+    sim.step(90)
+    assert idle(sim) == 0.0
+
+
+def write_position(sim: sn.Simulation) -> None:
+    sim.state.positions[0, 1] += 0.01
+
+
+def write_velocity(sim: sn.Simulation) -> None:
+    sim.state.velocities[-1, 1] += 1.0
+
+
+def move_pinned(sim: sn.Simulation) -> None:
+    sim.pin(sim.scene.particle_objects[0].name, 0)
+    sim.step(60)
+    assert idle(sim) >= 0.5
+    sim.state.positions[0, 1] += 0.02
+
+
+def change_gravity(sim: sn.Simulation) -> None:
+    sim.change(gravity=(3.0, -9.81, 0.0))
+
+
+def change_material(sim: sn.Simulation) -> None:
+    sim.change_material(sim.scene.particle_objects[0].name, stretch_compliance=1e-3)
+
+
+def grab(sim: sn.Simulation) -> None:
+    held = sim.grab(sim.scene.particle_objects[0].name, 0)
+    held.target = np.add(held.target, (0.0, 0.05, 0.0))
+
+
+DISTURBANCES = [write_position, write_velocity, move_pinned, change_gravity, change_material, grab]
+
+
+@pytest.mark.parametrize("disturb", DISTURBANCES)
+def test_goes_on_as_if_nothing_had_been(disturb: Callable[[sn.Simulation], None]) -> None:
+    """A run that has rested for a second, and one without sleep that goes on from the same state."""
+    rested, awake = at_rest(sheets), sn.Simulation(scene_of(sheets), sleep=False, **SETTINGS)
+    rested.step(60)
+    if disturb is move_pinned:
+        disturb(rested)
+        awake.restore(rested.state)
+        awake.state.positions[...] = rested.state.positions
+    else:
+        awake.restore(rested.state)
+        disturb(rested)
+        disturb(awake)
+    rested.step()
+    awake.step()
+    assert idle(rested) < 0.1
+    for _ in range(20):
+        assert np.array_equal(rested.state.positions, awake.state.positions)
+        rested.step()
+        awake.step()
+
+
+def test_a_body_that_is_pushed_wakes_the_sheet() -> None:
+    sim = at_rest(box_on_sheet)
+    before = sim.state.positions.copy()
+    sim.state.body_velocities[0] = 0.0, 0.5, 0.0
+    sim.step(3)
+    assert sim.state.body_positions[0, 1] > 0.04
+    assert not np.array_equal(sim.state.positions, before)
+
+
+@pytest.mark.parametrize("fill", SCENES)
+def test_a_checkpoint_at_rest_goes_on(fill: Callable[[sn.Scene], None], tmp_path: Path) -> None:
+    """To the same bits, and it knows its contacts again."""
+    sim = at_rest(fill)
+    sim.save(tmp_path / "rest.npz")
+    again = sn.Simulation.load(tmp_path / "rest.npz")
+    again.step(5)
+    sim.step(5)
+    assert again.state == sim.state
+    assert np.allclose(on_ground(again), on_ground(sim), rtol=1e-2, atol=1e-6)
+    for each in (sim, again):
+        each.state.velocities[-1, 1] += 0.2
+        each.step(10)
+    assert np.array_equal(again.state.positions, sim.state.positions)
+
+
+def falling(gravity: float = 9.81, damping: float = 0.0) -> sn.Scene:
+    """A rope in mid-air."""
+    scene = sn.Scene(gravity=(0.0, -gravity, 0.0), damping=damping)
+    scene.add_rope(np.linspace((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 8))
+    return scene
+
+
+@pytest.mark.parametrize(("gravity", "damping"), [(1e-5, 0.0), (1e-2, 0.0), (9.81, 0.0), (9.81, 1e4), (9.81, 1e6)])
+def test_nothing_rests_in_mid_air(gravity: float, damping: float) -> None:
+    rested, awake = (sn.Simulation(falling(gravity, damping), sleep=sleep, **SETTINGS) for sleep in (True, False))
+    for sim in (rested, awake):
+        sim.step(120)
+    assert np.array_equal(rested.state.positions, awake.state.positions)
+    assert rested.state.positions[0, 1] < 0.0
+
+
+def test_what_drifts_without_gravity_goes_on() -> None:
+    scene = sn.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add_rope(np.linspace((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 8), velocity=(1e-6, 0.0, 0.0))
+    sim = sn.Simulation(scene, precision="float64", **SETTINGS)
+    sim.step(600)
+    assert np.isclose(sim.state.positions[0, 0], 1e-5, rtol=1e-6)
+
+
+def test_a_pendulum_swings_through_its_turning_points() -> None:
+    scene = sn.Scene()
+    rope = scene.add_rope(np.linspace((0.0, 0.0, 0.0), (0.02, -1.0, 0.0), 2))
+    rope.pin(0)
+    rested, awake = (sn.Simulation(scene, sleep=sleep, precision="float64", **SETTINGS) for sleep in (True, False))
+    for sim in (rested, awake):
+        sim.step(600)
+    assert np.array_equal(rested.state.positions, awake.state.positions)
+
+
+def add_wind(scene: sn.Scene) -> None:
+    scene.wind = lambda t: (0.0 if t < 2.0 else 20.0, 0.0, 0.0)
+
+
+def add_force_field(scene: sn.Scene) -> None:
+    scene.add_force_field(sn.function(lambda x, v, m, t: (0.0, m * 20.0 * (t > 2.0), 0.0)))
+
+
+def add_moving_collider(scene: sn.Scene) -> None:
+    def motion(t: float) -> tuple[float, float, float]:
+        return (-0.3 + max(t - 2.0, 0.0), 0.05, 0.0)
+
+    scene.add_collider(sn.Sphere(0.1), motion=motion)
+
+
+def add_motor(scene: sn.Scene) -> None:
+    body = scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), density=300.0, position=(1.0, 1.0, 0.0))
+    scene.add_joint("hinge", body, None, anchor=(1.0, 1.0, 0.0), axis=(0.0, 0.0, 1.0), motor=sn.VelocityMotor(0.5))
+
+
+@pytest.mark.parametrize("add", [add_wind, add_force_field, add_moving_collider, add_motor])
+def test_what_changes_with_time_keeps_the_scene_awake(add: Callable[[sn.Scene], None]) -> None:
+    results = []
+    for sleep in (True, False):
+        scene = scene_of(sheets)
+        add(scene)
+        sim = sn.Simulation(scene, sleep=sleep, **SETTINGS)
+        sim.step(150)
+        results.append(sim.state.positions.copy())
+    assert np.array_equal(*results)
+
+
+def test_worlds_rest_like_simulations() -> None:
+    """To the same bits, where steps follow each other in compiled code and where Python takes part."""
+    for fill in (rope, box_on_sheet):
+        sim = sn.Simulation(scene_of(fill), **SETTINGS)
+        worlds = sn.Worlds(scene_of(fill), 2, **SETTINGS)
+        for _ in range(3):
+            sim.step(60)
+            worlds.step(60)
+            for k in range(2):
+                assert np.array_equal(worlds.state.positions[k], sim.state.positions)
+        assert idle(sim) >= 0.5
+        assert idle(worlds.world(0)) >= 0.5
