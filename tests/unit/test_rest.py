@@ -213,12 +213,19 @@ def add_moving_collider(scene: sn.Scene) -> None:
     scene.add_collider(sn.Sphere(0.1), motion=motion)
 
 
+def add_moving_body(scene: sn.Scene) -> None:
+    def motion(t: float) -> tuple[float, float, float]:
+        return (-0.3 + max(t - 2.0, 0.0), 0.05, 0.0)
+
+    scene.add_rigid_body(sn.Sphere(0.1), motion=motion)
+
+
 def add_motor(scene: sn.Scene) -> None:
     body = scene.add_rigid_body(sn.Box((0.1, 0.1, 0.1)), density=300.0, position=(1.0, 1.0, 0.0))
     scene.add_joint("hinge", body, None, anchor=(1.0, 1.0, 0.0), axis=(0.0, 0.0, 1.0), motor=sn.VelocityMotor(0.5))
 
 
-@pytest.mark.parametrize("add", [add_wind, add_force_field, add_moving_collider, add_motor])
+@pytest.mark.parametrize("add", [add_wind, add_force_field, add_motor])
 def test_what_changes_with_time_keeps_the_scene_awake(add: Callable[[sn.Scene], None]) -> None:
     results = []
     for sleep in (True, False):
@@ -228,6 +235,22 @@ def test_what_changes_with_time_keeps_the_scene_awake(add: Callable[[sn.Scene], 
         sim.step(150)
         results.append(sim.state.positions.copy())
     assert np.array_equal(*results)
+
+
+@pytest.mark.parametrize("add", [add_moving_collider, add_moving_body])
+def test_rests_until_something_begins_to_move(add: Callable[[sn.Scene], None]) -> None:
+    scene = scene_of(sheets)
+    add(scene)
+    sim = sn.Simulation(scene, **SETTINGS)
+    awake = sn.Simulation(scene, sleep=False, **SETTINGS)
+    sim.step(120)
+    assert idle(sim) >= 0.5
+    awake.restore(sim.state)
+    for _ in range(40):
+        sim.step()
+        awake.step()
+        assert np.array_equal(sim.state.positions, awake.state.positions)
+    assert idle(sim) < 0.1
 
 
 def test_worlds_rest_like_simulations() -> None:

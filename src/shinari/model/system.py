@@ -57,8 +57,8 @@ class System:
         """Whether it takes part in the next step."""
         return True
 
-    def disturbed(self) -> bool:
-        """Whether something other than particles has to move in the step of a scene that was at rest."""
+    def disturbed(self, time: float, ends: np.ndarray) -> bool:
+        """Whether something other than particles moves in the step of a scene at rest; arguments as of `begin`."""
         return False
 
     def tell_moving(self, p: Program) -> None:

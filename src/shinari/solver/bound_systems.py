@@ -133,12 +133,12 @@ class BoundSystems:
         rest = self.find(Rest)
         return self._unseen and rest is not None and rest.idle
 
-    def begin_rest(self) -> bool:
-        """Whether the step that begins has nothing to do.
+    def begin_rest(self, time: float, ends: np.ndarray) -> bool:
+        """Whether the step that begins has nothing to do; arguments as of `System.begin`.
 
         The first step after systems were bound is taken all the same: `replays` says that the state has to be put back.
         """
-        if not self.clock.awake[0] and any(system.disturbed() for system in self.systems):
+        if not self.clock.awake[0] and any(system.disturbed(time, ends) for system in self.systems):
             for system in self.systems:
                 system.wake()
             self.clock.awake[0] = 1

@@ -54,7 +54,7 @@ def begin_step(state: State, bound: BoundSystems, settings: Settings, threads: i
     ends = time + settings.substep * np.arange(1, settings.substeps + 1)
     bound.read(threads)
     bound.follow_changes()
-    if bound.begin_rest():
+    if bound.begin_rest(time, ends):
         return
     for system in bound.systems:
         system.begin(time, ends)

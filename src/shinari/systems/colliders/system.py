@@ -71,6 +71,7 @@ class ColliderContacts(System):
     """
 
     order = 12
+    can_rest = True
     on_device = True
     advice = "particles near colliders; a mesh collider with fewer triangles, or a simple shape, is faster"
     solves_contacts = tells_moved = True
@@ -149,11 +150,6 @@ class ColliderContacts(System):
         self._push.append((for_kinds(kernel, self.colliders.kind), contact_list, more))
 
     @property
-    def can_rest(self) -> bool:
-        """Whether no collider moves."""
-        return len(self._movers) == 0
-
-    @property
     def _solids(self) -> tuple[Colliders, Poses, MeshFields]:
         """The colliders, their poses and the distance fields of the meshes among them."""
         return self.colliders, self.pose_table, self.fields
@@ -177,6 +173,12 @@ class ColliderContacts(System):
         """Tabulate the poses of the step that begins at a time [s], if colliders move."""
         if len(self._movers):
             self._tabulate(np.array([time, *ends]))
+
+    def disturbed(self, time: float, ends: np.ndarray) -> bool:
+        """Whether a collider moves in the step."""
+        self.begin(time, ends)
+        poses = self._motion.pose.reshape(-1, len(self.colliders), 12)[:, self._movers]
+        return bool((poses != poses[0]).any())
 
     def set_poses(self, time: float) -> None:
         """Take the poses of a time [s], for results that are asked for between steps."""

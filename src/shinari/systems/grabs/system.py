@@ -144,7 +144,7 @@ class GrabSystem(System):
         """Whether anything is held."""
         return bool(self._grabs)
 
-    def disturbed(self) -> bool:
+    def disturbed(self, time: float, ends: np.ndarray) -> bool:
         """What is held may be moved."""
         return True
 

@@ -56,6 +56,7 @@ class RigidBodySystem(System):
     """
 
     order = 30
+    can_rest = True
     on_device = True
     advice = "bodies in motion; resting ones sleep unless sleep=False; fewer substeps are faster"
     repeated = True
@@ -106,13 +107,12 @@ class RigidBodySystem(System):
         self._read_user_state()
         return self.frames
 
-    @property
-    def can_rest(self) -> bool:
-        """Whether nothing moves as a function of time says."""
-        return not self._moving and not self._kinematic
-
-    def disturbed(self) -> bool:
-        """Whether a motor acts or the user has changed a body."""
+    def disturbed(self, time: float, ends: np.ndarray) -> bool:
+        """Whether a motor acts, a motion goes on, or the user has changed a body."""
+        self._set_kinematic_poses(time)
+        self._tabulate(time)
+        if len(self._kinematic_frames) and self._paths_move().any():
+            return True
         parts, shown = self._state.system_arrays, self._shown | self._shown_velocities
         changed = any(not np.array_equal(parts[name], values) for name, values in shown.items())
         return changed or self._woken or len(self.equations.motorised_frames) > 0
@@ -319,16 +319,22 @@ class RigidBodySystem(System):
         others = np.flatnonzero(~active)
         active[others] = frames.v[others].any(axis=1) | frames.w[others].any(axis=1)
         if len(kinematic):
-            moving = np.zeros(len(kinematic), bool)
-            for path, now in ((self._path.x, frames.x), (self._path.q, frames.q)):
-                poses = path.reshape(self._settings.substeps, len(kinematic), -1)
-                moving |= (poses != now[kinematic]).any(axis=(0, 2))
+            moving = self._paths_move()
             # one step more, in which the velocities become zero
             active[kinematic] = moving | self._was_moving
             self._was_moving = moving
         frames.active[...] = active
         flags.awake[0] = active.any() or self._was_active
         self._was_active = active.any()
+
+    def _paths_move(self) -> np.ndarray:
+        """Which kinematic frames leave their poses in the step, (K,)."""
+        kinematic = self._kinematic_frames.frame
+        moving = np.zeros(len(kinematic), bool)
+        for path, now in ((self._path.x, self.frames.x), (self._path.q, self.frames.q)):
+            poses = path.reshape(self._settings.substeps, len(kinematic), -1)
+            moving |= (poses != now[kinematic]).any(axis=(0, 2))
+        return moving
 
     def _update_idle_times(self) -> None:
         """Update the idle times of slow bodies after a step, by their islands, and stop those that fall asleep."""

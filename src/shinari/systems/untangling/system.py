@@ -70,7 +70,7 @@ class Untangling(System):
         """Whether surfaces intersect."""
         return self._tangled
 
-    def disturbed(self) -> bool:
+    def disturbed(self, time: float, ends: np.ndarray) -> bool:
         """Surfaces that intersect are pulled apart."""
         return True
 
