@@ -31,11 +31,17 @@ class MovingMeshes(System):
 
     # before the contacts ask where everything goes
     order = 3
+    can_rest = True
     on_device = True
 
     def __init__(self, model: Model, state: State, meshes: list[tuple[slice, MeshSequence]], dt: float) -> None:
         self._model, self._state, self._meshes, self._dt = model, state, meshes, dt
         self._before: list[np.ndarray] = []
+
+    def disturbed(self, time: float, ends: np.ndarray) -> bool:
+        """Whether a mesh moves in the step."""
+        x = self._state.positions
+        return any((x[where] != motion(float(ends[-1])).astype(x.dtype)).any() for where, motion in self._meshes)
 
     def begin(self, time: float, ends: np.ndarray) -> None:
         """Send all vertices to their places at the end of the step."""
