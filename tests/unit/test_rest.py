@@ -222,7 +222,7 @@ def add_moving_body(scene: sn.Scene) -> None:
 
 def add_moving_mesh(scene: sn.Scene) -> None:
     points, faces = sn.grid(shape=(4, 4), size=(0.2, 0.2))
-    places = [points + (-0.4, 0.02, 0.0), points + (-0.4, 0.02, 0.0), points + (0.1, 0.02, 0.0)]
+    places = [points + np.array((x, 0.02, 0.0)) for x in (-0.4, -0.4, 0.1)]
     scene.add_moving_mesh(sn.MeshSequence((0.0, 2.0, 2.5), np.stack(places), faces))
 
 
@@ -259,6 +259,25 @@ def test_rests_until_something_begins_to_move(add: Callable[[sn.Scene], None]) -
         assert np.array_equal(sim.state.positions, awake.state.positions)
         sim.step()
         awake.step()
+
+
+def test_a_seam_keeps_the_scene_awake_while_it_closes() -> None:
+    points, faces = sn.grid(shape=(4, 4), size=(0.15, 0.15))
+    right = [k for k in range(16) if np.isclose(points[k, 0], points[:, 0].max())]
+    left = [k + 16 for k in range(16) if np.isclose(points[k, 0], points[:, 0].min())]
+    both = np.concatenate([points, points + np.array((0.16, 0.0, 0.0))]), np.concatenate([faces, faces + 16])
+    scene = sn.Scene()
+    scene.add_collider(sn.Plane(), friction=0.0)
+    seam = sn.Seam(right, left, closing_time=2.0)
+    scene.add_cloth(both, sewing=[seam], position=(0.0, 0.001, 0.0))
+    sim = sn.Simulation(scene, **SETTINGS)
+    gaps = []
+    while idle(sim) < 0.5 and sim.time < 12.0:
+        sim.step()
+        gaps.append(np.abs(sim.state.positions[right] - sim.state.positions[left]).max())
+    assert 2.0 < sim.time < 12.0
+    assert gaps[60] > 0.002
+    assert gaps[-1] < 1e-4
 
 
 def test_worlds_rest_like_simulations() -> None:

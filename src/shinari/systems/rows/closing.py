@@ -78,6 +78,7 @@ class Closing(System):
     """Seams of one simulation."""
 
     order = 60
+    can_rest = True
     on_device = True
     # contacts push the two sides of a seam apart where one of them touches and the other does not
     repeated = True
@@ -88,6 +89,10 @@ class Closing(System):
         shorter = np.divide(h * start, closing_time, out=start.copy(), where=closing_time > 0.0)
         self._threads, self._solver = Threads(precision, length=lengths), solver
         self._rates = Rates(precision, place=block.added_index, shorter=shorter.astype(precision))
+
+    def disturbed(self, time: float, ends: np.ndarray) -> bool:
+        """Whether a seam is still closing."""
+        return bool((self._threads.length > ZERO).any())
 
     def record_predict(self, p: Program) -> None:
         """Shorten all threads for a substep."""
