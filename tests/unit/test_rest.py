@@ -36,7 +36,13 @@ def box_on_sheet(scene: sn.Scene) -> None:
     scene.add_rigid_body(sn.Box((0.05, 0.05, 0.05)), density=300.0, position=(0.0, 0.034, 0.0))
 
 
-SCENES = [sheets, rope, grains, box_on_sheet]
+def rod(scene: sn.Scene) -> None:
+    """A bent rod on the ground."""
+    x = np.linspace(0.0, 0.5, 12)
+    scene.add_rod(np.stack([x, np.full(12, 0.01), 0.05 * np.sin(12.0 * x)], axis=1))
+
+
+SCENES = [sheets, rope, grains, box_on_sheet, rod]
 
 
 def scene_of(fill: Callable[[sn.Scene], None]) -> sn.Scene:
@@ -278,6 +284,23 @@ def test_a_seam_keeps_the_scene_awake_while_it_closes() -> None:
     assert 2.0 < sim.time < 12.0
     assert gaps[60] > 0.002
     assert gaps[-1] < 1e-4
+
+
+def test_a_rod_that_only_turns_keeps_the_scene_awake() -> None:
+    """A straight rod that is held at both ends and twists."""
+    scene = sn.Scene()
+    rod = scene.add_rod(np.linspace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0), 11))
+    rod.pin([0, 10])
+    scene_spins = np.zeros((10, 3))
+    scene_spins[4:6, 1] = 2.0
+    sim = sn.Simulation(scene, precision="float64", **SETTINGS)
+    sim.step(40)
+    assert idle(sim) >= 0.5
+    sim.state.system_arrays["rods/spins"][...] = scene_spins
+    sim.state.velocities[5, 0] += 1e-12
+    for _ in range(60):
+        sim.step()
+        assert idle(sim) < 0.5
 
 
 def test_worlds_rest_like_simulations() -> None:

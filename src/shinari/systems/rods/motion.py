@@ -27,6 +27,9 @@ HALF, TWO = np.float32(0.5), np.float32(2.0)
 # keeps a spin of a radian in a substep at most: a rod that slips by a turn in a joint would drive frames on and on.
 LARGEST_STEP = np.float32(0.303)
 
+# A frame that is slower is at rest [rad/s]: in single precision a rod on the ground shakes by 1e-4.
+SLOW_TURN = np.float32(1e-3)
+
 
 @kernel(fastmath=STEADY)
 def predict_frame(s, segments: Segments, frames: Frames, clock: Clock, last: np.int64, h: real):
@@ -67,6 +70,14 @@ def update_spin(s, segments: Segments, frames: Frames, decay: real, inverse_h: r
         frames.spin[s] = scale(w, min(most, ONE + ZERO * length) * decay)
     else:
         frames.shown[s] = frames.q[s]
+
+
+@kernel(fastmath=STEADY)
+def find_turning(s, frames: Frames, clock: Clock):
+    """Tell the clock of a frame that turns."""
+    w = frames.spin[s]
+    if not dot(w, w) <= SLOW_TURN * SLOW_TURN:
+        clock.moving[0] = 1
 
 
 @kernel(fastmath=STEADY)

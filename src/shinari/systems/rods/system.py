@@ -12,7 +12,7 @@ from shinari.systems.rods.blocks import Blocks
 from shinari.systems.rods.direct import Borders, Strains, solve_ring, solve_rod
 from shinari.systems.rods.iterative import Order, solve_joint, solve_segment
 from shinari.systems.rods.model import RodModel, conjugated, half_turns, product
-from shinari.systems.rods.motion import measure_start, predict_frame, update_spin
+from shinari.systems.rods.motion import find_turning, measure_start, predict_frame, update_spin
 from shinari.systems.rods.records import Frames, Rods, Segments
 
 
@@ -24,6 +24,7 @@ class RodSystem(System):
     """
 
     order = 50
+    can_rest = True
     on_device = True
 
     def __init__(
@@ -88,6 +89,15 @@ class RodSystem(System):
         """Derive the spins from the turns."""
         arguments = self._segments, self.frames, self._decay, 1.0 / self._settings.substep
         p.launch(update_spin, *arguments, count=len(self._segments))
+
+    def tell_moving(self, p: Program) -> None:
+        """Tell the clock whether a frame turns."""
+        p.launch(find_turning, self.frames, self._clock, count=len(self._segments))
+
+    def disturbed(self, time: float, ends: np.ndarray) -> bool:
+        """Whether the user has turned a clamped frame."""
+        c, frames = self._clamped, self.frames
+        return bool((frames.q[c] != frames.shown[c]).any())
 
     @property
     def needs_python(self) -> bool:
