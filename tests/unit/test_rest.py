@@ -303,6 +303,16 @@ def test_a_rod_that_only_turns_keeps_the_scene_awake() -> None:
         assert idle(sim) < 0.5
 
 
+def test_grains_that_turn_keep_the_scene_awake() -> None:
+    """One spins about the vertical, and stays where it is."""
+    scene = scene_of(lambda scene: None)
+    material = sn.GrainMaterial(friction=0.5, rolling_friction=0.1)
+    scene.add_grains(np.array([[0.0, 0.005, 0.0]]), radius=0.005, material=material, angular_velocity=(0.0, 9.0, 0.0))
+    sim = sn.Simulation(scene, **SETTINGS)
+    sim.step(120)
+    assert idle(sim) == 0.0
+
+
 def test_worlds_rest_like_simulations() -> None:
     """To the same bits, where steps follow each other in compiled code and where Python takes part."""
     for fill in (rope, box_on_sheet):

@@ -32,10 +32,9 @@ class SpinModel(SystemModel):
         return {SPINS: self.start_rates.astype(model.real)}
 
     def bind(self, bound: BoundSystems) -> "list[SpinSystem]":
-        """Damping of the spins of a simulation, if there is any."""
+        """The spins of a simulation, if there are any."""
         spins = spins_of(bound.scene, bound.model, bound.state)
-        damping = bound.model.damping
-        return [SpinSystem(spins, math.exp(-damping * bound.settings.substep))] if spins and damping > 0.0 else []
+        return [SpinSystem(spins, math.exp(-bound.model.damping * bound.settings.substep))] if spins else []
 
     def energy(self, model: Model, state: State, h: float) -> tuple[float, float, float]:
         """Kinetic energy of the spins [J]."""
@@ -50,6 +49,8 @@ class SpinModel(SystemModel):
 class SpinSystem(System):
     """Damping of spins.
 
+    A scene with them is never at rest: a grain may spin for ever without rolling away.
+
     Args:
         spins: The spins.
         decay: What is left of them after a substep.
@@ -63,7 +64,8 @@ class SpinSystem(System):
 
     def record_velocities(self, p: Program) -> None:
         """Record that spins are damped as velocities are."""
-        p.launch(damp_spin, self._spins, self._decay, count=len(self._spins), grain=4096)
+        if self._decay < 1.0:
+            p.launch(damp_spin, self._spins, self._decay, count=len(self._spins), grain=4096)
 
 
 @kernel
