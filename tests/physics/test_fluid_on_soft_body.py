@@ -48,7 +48,8 @@ def shaken_and_calm(
 
 def test_water_on_a_soft_block_is_told_where_it_shakes_it():
     shaken, calm = shaken_and_calm(tank, 2, "'water' shakes the soft body 'block' .* take 7 substeps")
-    assert fastest(shaken, 24, 12) > 4.0
+    # eight starts that differ by 1e-5 m give 3.9 to 6.0 and 0.9 to 1.6; a fall from the top of the water 2.2
+    assert fastest(shaken, 24, 12) > 3.0
     assert fastest(calm, 24, 12) < 2.0
 
 
