@@ -14,6 +14,8 @@ TEST := $(VENV)/.test-installed
 OLDEST := out/oldest/.installed
 KERNELS := out/.kernels
 EXAMPLES := out/examples/.done
+# these run in `make cuda`, too
+ON_DEVICES := $(addprefix tests/cuda/test_,worlds_on_device.py host_device.py ledger.py)
 RUN_EXAMPLES := SHINARI_EXAMPLES_OUT=$(CURDIR)/out/examples $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 # the tests of the extension in Blender as a module, where there is a wheel for this Python
@@ -34,7 +36,7 @@ test: check tests
 
 # the documentation shows what the tests of the examples wrote
 tests: $(TEST)
-	$(RUN_EXAMPLES)
+	$(RUN_EXAMPLES) $(addprefix --ignore=,$(ON_DEVICES))
 	touch $(EXAMPLES)
 	$(MAKE) -j 2 --output-sync docs some-bounds cuda
 

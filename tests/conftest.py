@@ -19,7 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "bounds: among the tests that CI also runs with `--bounds`")
     config.addinivalue_line("markers", "ordinary_kernels: asks for exact bits or counts kernels; not for --bounds")
     if config.getoption("--bounds"):
-        check_bounds(Path(config.rootpath, FOLDER))
+        check_bounds(Path(config.rootpath, FOLDER, "objects"))
 
 
 def check_bounds(folder: Path) -> None:

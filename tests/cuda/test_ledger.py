@@ -17,7 +17,8 @@ from shinari.verify.ledger import Measurement, Skipped, select_checks
 
 ROWS = (
     "bending stiffness of a sheet", "air drags by the area shown", "stiffness of a lump", "end moment",
-    "a lattice has its rest density", "grains keep their momentum", "a ball slides, then rolls", "forces in a stack",
+    "a lattice has its rest density", "grains keep their momentum", "a ball slides, then rolls",
+    "two bodies meet head on",
 )  # fmt: skip
 """Short checks: rows, air, shape matching, rods, fluids, grains, bodies by themselves and in contact."""
 

@@ -55,7 +55,8 @@ def ropes_in_ring(scene: sn.Scene) -> None:
 def test_the_same_bits_on_two_threads(build, precision):
     scene = sn.Scene(gravity=(0, 0, 0))
     build(scene)
-    one, two = (sn.Simulation(scene, substeps=2, threads=threads, precision=precision) for threads in (1, 2))
+    settings = {"dt": 1 / 240, "substeps": 2, "precision": precision}
+    one, two = (sn.Simulation(scene, threads=threads, **settings) for threads in (1, 2))
     impacts = zones = 0
     for _ in range(2):
         one.step()
