@@ -145,6 +145,19 @@ def test_goes_on_as_if_nothing_had_been(disturb: Callable[[sn.Simulation], None]
         awake.step()
 
 
+def test_what_is_unpinned_falls() -> None:
+    scene = sn.Scene()
+    rope = scene.add_rope(np.linspace((0.0, 0.0, 0.0), (0.0, -0.5, 0.0), 6))
+    rope.pin(0)
+    sim = sn.Simulation(scene, precision="float64", **SETTINGS)
+    while idle(sim) < 0.5:
+        sim.step()
+    sim.step(10)
+    sim.unpin(rope, 0)
+    sim.step(30)
+    assert np.isclose(sim.state.positions[0, 1], -0.5 * 9.81 * 0.25, rtol=0.1)
+
+
 def test_a_body_that_is_pushed_wakes_the_sheet() -> None:
     sim = at_rest(box_on_sheet)
     before = sim.state.positions.copy()
@@ -311,6 +324,21 @@ def test_grains_that_turn_keep_the_scene_awake() -> None:
     sim = sn.Simulation(scene, **SETTINGS)
     sim.step(120)
     assert idle(sim) == 0.0
+
+
+def test_worlds_go_back_to_a_state_at_rest() -> None:
+    for fill in (rope, box_on_sheet):
+        worlds = sn.Worlds(scene_of(fill), 2, **SETTINGS)
+        while idle(worlds.world(1)) < 0.5:
+            worlds.step()
+        kept = worlds.state.positions.copy()
+        worlds.keep()
+        worlds.state.velocities[1, -1, 1] += 1.0
+        worlds.step(20)
+        assert not np.array_equal(worlds.state.positions[1], kept[1])
+        worlds.reset()
+        worlds.step(5)
+        assert np.array_equal(worlds.state.positions, kept)
 
 
 def test_worlds_rest_like_simulations() -> None:

@@ -119,6 +119,7 @@ class Pins:
         state.velocities[stopped] = 0.0
         self._run.take_model(model)
         self._run.bind()
+        self._run.wake()
 
     def follow_state(self) -> None:
         """Bring the model to the pins of a state that was taken over; its rows stand as they do with these pins."""

@@ -40,7 +40,6 @@ class BoundSystems:
         clock: Where the step is.
         moved_in: Number of the pass over the contacts that last moved each particle noticeably, (N,).
         new_program: A program that is played where the simulation runs, on the host or on a GPU.
-        replays: Whether the step that is taken only shows what pushes in a scene at rest.
         systems: Systems that take part, in the order in which a step goes through them.
     """
 
@@ -67,7 +66,8 @@ class BoundSystems:
         for each in model.systems:
             self._by_model.append((each, each.bind(self)))
         self._motion = motion
-        self._unseen, self.replays = True, False
+        self._first = True
+        self._kept: State | None = None
         self._connect()
         self._read = new_program()
         self.record_read(self._read)
@@ -127,26 +127,26 @@ class BoundSystems:
         """Run a step; False when it was stopped."""
         return self.prepare(record).run(threads)
 
-    @property
-    def may_replay(self) -> bool:
-        """Whether `replays` may be true after the next step."""
-        rest = self.find(Rest)
-        return self._unseen and rest is not None and rest.idle
-
     def begin_rest(self, time: float, ends: np.ndarray) -> bool:
-        """Whether the step that begins has nothing to do; arguments as of `System.begin`.
-
-        The first step after systems were bound is taken all the same: `replays` says that the state has to be put back.
-        """
-        if not self.clock.awake[0] and any(system.disturbed(time, ends) for system in self.systems):
+        """Whether the step that begins has nothing to do; arguments as of `System.begin`."""
+        clock = self.clock
+        if not clock.awake[0] and any(system.disturbed(time, ends) for system in self.systems):
             for system in self.systems:
                 system.wake()
-            self.clock.awake[0] = 1
-        self.replays = self._unseen and not self.clock.awake[0]
-        if self.replays:
-            self.clock.awake[0] = 1
-        self._unseen = False
-        return not self.clock.awake[0]
+            clock.awake[0] = 1
+        first, self._first = self._first, False
+        if first and not clock.awake[0]:
+            # what pushes is in no state: a step finds it, and is taken back
+            self._kept, clock.awake[0] = self.state.copy(), 1
+        return not clock.awake[0]
+
+    def take_back(self) -> bool:
+        """Put the state back after a step that only found what pushes in a scene at rest; False: it was another one."""
+        kept, self._kept = self._kept, None
+        if kept is None:
+            return False
+        self.state.take(kept.arrays())
+        return True
 
     def follow_changes(self) -> None:
         """Bind contacts anew after constraint rows have been released; record anew where a system comes or goes."""

@@ -143,11 +143,6 @@ class Rest(System):
         """Whether the scene may come to rest."""
         return self._possible
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing has moved for long enough."""
-        return bool(self._possible and self._idleness.time[0] >= WAIT)
-
     def wake(self) -> None:
         """The scene has changed."""
         self._idleness.time[0] = 0.0

@@ -145,13 +145,8 @@ class Run:
 
     def _take_step(self) -> None:
         before = self.lasting()
-        # what pushes in a scene at rest is in no state: after systems were bound a step finds it, and is taken back
-        rest = self.state.copy() if self.bound.may_replay else None
         if not self._step_or_undo(before):
             raise self.diverged(before)
-        if rest is not None and self.bound.replays:
-            self.state.take(rest.arrays())
-            self.state.external_work = rest.external_work
         if self.settings.precision == "float32":
             self.recentre()
 
@@ -249,8 +244,7 @@ class Run:
             self.described, self.model, self.settings = before
             move_rows(self.state, {name: np.argsort(order) for name, order in orders.items()})
             raise
-        for system in self.bound.systems:
-            system.wake()
+        self.wake()
         self.state.coloured = settings.sweep == "gauss-seidel"
         scale = (settings.substep / before[2].substep) ** 2
         if scale != 1.0:
@@ -259,6 +253,11 @@ class Run:
             for values in (array for array in held if array is not None):
                 values *= values.dtype.type(scale)
         self.diagnostics = Diagnostics(model, settings)
+
+    def wake(self) -> None:
+        """Tell all systems that what was at rest may not be any more."""
+        for system in self.bound.systems:
+            system.wake()
 
     def rows(self) -> RowTable:
         """The rows as they are now; made when they are first asked for."""

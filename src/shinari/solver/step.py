@@ -63,9 +63,10 @@ def begin_step(state: State, bound: BoundSystems, settings: Settings, threads: i
 def end_step(state: State, bound: BoundSystems) -> None:
     """End a step in Python: count it, end each system."""
     state.count_steps(1)
-    if bound.clock.awake[0] and not bound.replays:
-        for system in bound.systems:
-            system.end()
+    if not bound.clock.awake[0] or bound.take_back():
+        return
+    for system in bound.systems:
+        system.end()
 
 
 def record_step(p: Program, systems: Sequence[System], clock: Clock, settings: Settings) -> None:
