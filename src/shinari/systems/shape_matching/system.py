@@ -125,7 +125,6 @@ class ShapeMatchingSystem(System):
     """
 
     order = 50
-    can_rest = True
     on_device = True
 
     def __init__(
@@ -135,6 +134,8 @@ class ShapeMatchingSystem(System):
         # so much damping leaves nothing; more would be no number
         self._growth = math.exp(min(model.damping * settings.substep, _MOST_DAMPING))
         self._tables = Tables(lumps, model.real, state.system_arrays[ROTATIONS], state.system_arrays[PLASTIC])
+        # what flows does so, too, while particles that are held at both sides stand still
+        self.can_rest = len(state.system_arrays[PLASTIC]) == 0
         count = len(lumps.particles)
         self.matched = Matched(
             model.real,
