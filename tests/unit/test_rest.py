@@ -268,7 +268,7 @@ def test_rests_until_something_begins_to_move(add: Callable[[sn.Scene], None]) -
     sim = sn.Simulation(scene, **SETTINGS)
     awake = sn.Simulation(scene, sleep=False, **SETTINGS)
     sim.step(120)
-    assert idle(sim) >= 0.5
+    assert sim.at_rest
     awake.restore(sim.state)
     sim.step()
     awake.step()
@@ -323,6 +323,35 @@ def test_grains_that_turn_keep_the_scene_awake() -> None:
     sim = sn.Simulation(scene, **SETTINGS)
     sim.step(120)
     assert idle(sim) == 0.0
+
+
+def test_sleeping_bodies_stay_asleep_while_something_else_moves() -> None:
+    """A collider that moves far away wakes the sheet every half a second, and not the stack."""
+    scene = scene_of(sheets)
+    for k in range(2):
+        scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(2.0, 0.1 + 0.2 * k, 0.0))
+    scene.add_collider(sn.Sphere(0.1), motion=lambda t: (0.0, 5.0 + t, 0.0))
+    sim = sn.Simulation(scene, **SETTINGS)
+    sim.step(120)
+    bodies = sim.state.body_positions.copy()
+    for _ in range(60):
+        sim.step()
+        assert (sim.state.system_arrays["bodies/idle"] >= 0.5).all()
+    assert np.array_equal(sim.state.body_positions, bodies)
+    assert not sim.at_rest
+
+
+def test_a_stack_of_boxes_is_at_rest() -> None:
+    scene = scene_of(lambda scene: None)
+    for k in range(2):
+        scene.add_rigid_body(sn.Box((0.2, 0.2, 0.2)), position=(0.0, 0.1 + 0.2 * k, 0.0))
+    sim = sn.Simulation(scene, **SETTINGS)
+    assert not sim.at_rest
+    sim.step(120)
+    assert sim.at_rest
+    sim.state.body_velocities[1, 1] = 1.0
+    sim.step()
+    assert not sim.at_rest
 
 
 def test_worlds_go_back_to_a_state_at_rest() -> None:

@@ -290,6 +290,11 @@ class Simulation(OwnAttributes):
         """Simulated time [s]."""
         return self._run.time
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing has moved for so long that steps simulate nothing, see `sleep`: all that has settled."""
+        return self._run.at_rest
+
     def step(self, count: int = 1) -> None:
         """Advance by `count` times dt.
 

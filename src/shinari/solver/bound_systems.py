@@ -131,8 +131,7 @@ class BoundSystems:
         """Whether the step that begins has nothing to do; arguments as of `System.begin`."""
         clock = self.clock
         if not clock.awake[0] and any(system.disturbed(time, ends) for system in self.systems):
-            for system in self.systems:
-                system.wake()
+            self.get(Rest).wake()
             clock.awake[0] = 1
         first, self._first = self._first, False
         if first and not clock.awake[0]:

@@ -25,9 +25,11 @@ from shinari.solver.profile import Profile, Profiler
 from shinari.solver.ray_targets import RayTargets
 from shinari.solver.rebuild import RowTable
 from shinari.solver.recolour import move_rows, recoloured
+from shinari.solver.rest import IDLE
 from shinari.solver.step import record_step, step
 from shinari.solver.stepping import Stepping
 from shinari.systems.grabs.queries import Grab
+from shinari.systems.rigid.sleep import WAIT, asleep
 
 if TYPE_CHECKING:
     from shinari.compute.cuda.transfers import Transfer
@@ -104,6 +106,15 @@ class Run:
     def time(self) -> float:
         """Simulated time [s]."""
         return self.state.frame * self.settings.dt
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether a step has nothing to do unless something is changed."""
+        arrays = self.state.system_arrays
+        if IDLE in arrays:
+            return bool(arrays[IDLE][0] >= WAIT)
+        movable = np.array([body.mass > 0.0 for body in self.scene.bodies], bool)
+        return bool(asleep(arrays["bodies/idle"])[movable].all()) if movable.any() else False
 
     @property
     def threads(self) -> int:
