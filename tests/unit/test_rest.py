@@ -157,6 +157,21 @@ def test_what_is_unpinned_falls() -> None:
     assert sim.state.positions[0, 1] < -0.3
 
 
+def test_a_rope_that_is_cut_falls() -> None:
+    scene = sn.Scene(damping=5.0)
+    rope = scene.add_rope(
+        np.linspace((0.0, 0.0, 0.0), (0.0, -0.5, 0.0), 6),
+        material=sn.RopeMaterial(stretch_compliance=1e-4, tear_strain=0.5),
+    )
+    rope.pin(0)
+    sim = sn.Simulation(scene, **SETTINGS)
+    sim.step(600)
+    assert sim.at_rest
+    sim.state.broken["distance"][...] = True
+    sim.step(30)
+    assert sim.state.positions[-1, 1] < -0.8
+
+
 def test_a_body_that_is_pushed_wakes_the_sheet() -> None:
     sim = at_rest(box_on_sheet)
     before = sim.state.positions.copy()

@@ -131,13 +131,19 @@ class BoundSystems:
         """Whether the step that begins has nothing to do; arguments as of `System.begin`."""
         clock = self.clock
         if not clock.awake[0] and any(system.disturbed(time, ends) for system in self.systems):
-            self.get(Rest).wake()
-            clock.awake[0] = 1
+            self.wake_rest()
         first, self._first = self._first, False
         if first and not clock.awake[0]:
             # what pushes is in no state: a step finds it, and is taken back
             self._kept, clock.awake[0] = self.state.copy(), 1
         return not clock.awake[0]
+
+    def wake_rest(self) -> None:
+        """What was at rest has to be simulated again, from this step on."""
+        self.clock.awake[0] = 1
+        rest = self.find(Rest)
+        if rest is not None:
+            rest.wake()
 
     def take_back(self) -> bool:
         """Put the state back after a step that only found what pushes in a scene at rest; False: it was another one."""
@@ -165,6 +171,9 @@ class BoundSystems:
             self._connect()
         elif self._active() != self.systems:
             self.arrange()
+        else:
+            return
+        self.wake_rest()
 
     def arrange(self) -> None:
         """Put the systems in their order; the step is recorded anew."""
