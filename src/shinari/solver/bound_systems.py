@@ -150,6 +150,10 @@ class BoundSystems:
         kept, self._kept = self._kept, None
         if kept is None:
             return False
+        if self.get(Rest).left(kept.x):
+            # a state in which something was changed, such as rows that are broken now
+            self.wake_rest()
+            return False
         self.state.take(kept.arrays())
         return True
 

@@ -27,6 +27,8 @@ HEAP = 100.0
 
 # The limits are at most this part of the speed that gravity gives in WAIT.
 FALLING = 0.01
+# What moves so many times faster in the step that finds the contacts of a state at rest was not at rest.
+FAR = 10.0
 
 
 class Idleness(Record):
@@ -142,6 +144,12 @@ class Rest(System):
     def active(self) -> bool:
         """Whether the scene may come to rest."""
         return self._possible
+
+    def left(self, before: np.ndarray) -> bool:
+        """Whether a particle has left where it was a step before, (N, 4), by far more than at rest."""
+        x, dt = self._particles.x, self._settings.dt
+        moved = np.square(x[:, :3] - before[:, :3]).sum(axis=1)
+        return bool((moved > FAR**2 * dt**2 * self._speeds.squared[self._particles.origin_index]).any())
 
     def wake(self) -> None:
         """The scene has changed."""
