@@ -55,6 +55,7 @@ SECONDS = {
     "restitution on a moving solid": 0.1,
     "restitution of two balls": 0.1,
     "momentum of a collision": 0.1,
+    "a scene at rest": 2.2,
     "a sheet on a scale": 3.3,
     "a column of balls": 0.1,
     "a sheet falls on solids": 3.4,
