@@ -297,6 +297,22 @@ def test_rests_until_something_begins_to_move(add: Callable[[sn.Scene], None]) -
         awake.step()
 
 
+def test_a_slack_seam_keeps_worlds_awake_until_it_is_closed() -> None:
+    """Its thread is longer than the gap between two sheets that are held, so that nothing moves."""
+    points, faces = sn.grid(shape=(3, 3), size=(0.1, 0.1))
+    both = np.concatenate([points, points + np.array((0.11, 0.0, 0.0))]), np.concatenate([faces, faces + 9])
+    right = [k for k in range(9) if np.isclose(points[k, 0], points[:, 0].max())]
+    left = [k + 9 for k in range(9) if np.isclose(points[k, 0], points[:, 0].min())]
+    scene = sn.Scene()
+    cloth = scene.add_cloth(both, sewing=[sn.Seam(right, left, closing_time=2.0)])
+    cloth.pin(np.arange(18))
+    worlds = sn.Worlds(scene, 1, **SETTINGS)
+    worlds.step(110)
+    assert idle(worlds.world(0)) == 0.0
+    worlds.step(60)
+    assert worlds.world(0).at_rest
+
+
 def test_a_seam_keeps_the_scene_awake_while_it_closes() -> None:
     points, faces = sn.grid(shape=(4, 4), size=(0.15, 0.15))
     right = [k for k in range(16) if np.isclose(points[k, 0], points[:, 0].max())]

@@ -22,9 +22,8 @@ from shinari.systems.rigid.sleep import SLOW, WAIT
 IDLE = "rest/idle"
 """Array of the state: how long the scene has been idle [s], (1,) float64."""
 
-# Grains count as a heap of so many diameters at most: each rolls a little when another is put down.
-HEAP = 100.0
-
+# Loose balls are an object of so many diameters at most: each may roll on by itself.
+BALLS = 10.0
 # The limits are at most this part of the speed that gravity gives in WAIT.
 FALLING = 0.01
 # What moves so many times faster in the step that finds the contacts of a state at rest was not at rest.
@@ -103,8 +102,8 @@ def build_rest(scene: Contents, model: Model) -> RestModel | None:
     owners, first = np.unique(model.owners, return_index=True)
     for obj, g in zip((scene.particle_objects[k] for k in owners), model.origin_index[first], strict=True):
         size = float(np.ptp(obj.positions, axis=0).max())
-        if obj.kind == "grains":
-            size = min(size, HEAP * 2.0 * float(obj.radii.max()))
+        if obj.kind in ("grains", "particles") and obj.radii.any():
+            size = min(size, BALLS * 2.0 * float(obj.radii.max()))
         limits[g] = min(limits[g], SLOW * size)
     return RestModel(limits)
 

@@ -11,6 +11,7 @@ import numpy as np
 from shinari.compute import Field, Program, Record, kernel, real
 from shinari.constraints.seam import SEAM
 from shinari.model.model import ConstraintBlock, Model
+from shinari.model.particles import Clock
 from shinari.model.state import State
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
@@ -46,6 +47,13 @@ def shorten_thread(r, rates: Rates, threads: Threads, cells: Cells, parameters: 
     set_parameter(r, 0, length, cells, parameters, layout)
 
 
+@kernel
+def find_open(k, threads: Threads, clock: Clock):
+    """Tell the clock of a thread that is not gone: it may be slack, so that nothing moves yet."""
+    if threads.length[k, 0] > ZERO:
+        clock.moving[0] = 1
+
+
 class ClosingModel(SystemModel):
     """Rows of seams; they stand in the model."""
 
@@ -71,7 +79,9 @@ class ClosingModel(SystemModel):
         from shinari.systems.rows.system import block_solvers
 
         solver = block_solvers(bound).get(SEAM.name)
-        return [] if solver is None else [Closing(solver, bound.state.system_arrays[LENGTHS], bound.settings.substep)]
+        if solver is None:
+            return []
+        return [Closing(solver, bound.state.system_arrays[LENGTHS], bound.settings.substep, bound.clock)]
 
 
 class Closing(System):
@@ -83,16 +93,16 @@ class Closing(System):
     # contacts push the two sides of a seam apart where one of them touches and the other does not
     repeated = True
 
-    def __init__(self, solver: "BlockSolver", lengths: np.ndarray, h: float) -> None:
+    def __init__(self, solver: "BlockSolver", lengths: np.ndarray, h: float, clock: Clock) -> None:
         block, precision = solver.block, lengths.dtype.type
         start, closing_time = block.parameters[:, 0].astype(np.float64), block.parameters[:, 1].astype(np.float64)
         shorter = np.divide(h * start, closing_time, out=start.copy(), where=closing_time > 0.0)
-        self._threads, self._solver = Threads(precision, length=lengths), solver
+        self._threads, self._solver, self._clock = Threads(precision, length=lengths), solver, clock
         self._rates = Rates(precision, place=block.added_index, shorter=shorter.astype(precision))
 
-    def disturbed(self, time: float, ends: np.ndarray) -> bool:
-        """Whether a seam is still closing."""
-        return bool((self._threads.length > ZERO).any())
+    def tell_moving(self, p: Program) -> None:
+        """Tell the clock whether a seam is still closing."""
+        p.launch(find_open, self._threads, self._clock, count=len(self._threads))
 
     def record_predict(self, p: Program) -> None:
         """Shorten all threads for a substep."""
