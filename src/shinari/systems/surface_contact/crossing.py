@@ -24,6 +24,7 @@ from shinari.systems.paths.zones import double, join
 from shinari.systems.surface_contact.records import (
     CrossingState,
     DetectionState,
+    Ends,
     Frames,
     Members,
     Paths,
@@ -65,7 +66,8 @@ class SurfacePaths:
         self._certificate, self._contacts, self._h = certificate, contacts, h
         self._members = contacts.detection.members
         self._sums = Sums.zeros(-(-len(self._members) // CHUNK))
-        self._crossing_state = CrossingState.zeros(1, certificate.begins.precision)
+        precision = certificate.begins.precision
+        self._crossing_state, self._ends = CrossingState.zeros(1, precision), Ends.zeros(len(self._members), precision)
 
     def record_pairs(self, p: Program) -> None:
         """Record that the pairs are found that the displacements may bring together."""
@@ -78,7 +80,7 @@ class SurfacePaths:
         rows, table = contacts.rows.rows, contacts.rows.table
         p.launch(sum_moves, self._members, detection, particles, paths, self._sums, count=len(self._sums), grain=32)
         p.serial(find_mean_move, self._sums, detection, state)
-        records = self._members, particles, paths, state
+        records = self._members, particles, paths, self._ends, state, c.state
         p.launch(measure_length, *records, count=(detection.members, 0), grain=2048)
         zones = c.zones, c.state
         p.launch(find_impact, rows, particles, paths, frames, *zones, count=(table.rows, 0), grain=1024)
@@ -120,11 +122,15 @@ def find_mean_move(_, sums: Sums, detection: DetectionState, crossing_state: Cro
 
 
 @kernel(fastmath=STEADY)
-def measure_length(m, members: Members, particles: Particles, paths: Paths, crossing_state: CrossingState):
-    """Length of the displacement of a particle less the mean."""
+def measure_length(
+    m, members: Members, particles: Particles, paths: Paths, ends: Ends, crossing_state: CrossingState, state: PathState
+):
+    """Length of the displacement of a particle less the mean, and whether it is another one than in the last turn."""
     i = members.particle[m]
-    x, begin = particles.x[i], paths.begin[i]
+    x, begin, last = particles.x[i], paths.begin[i], ends.position[m]
     paths.length[i] = norm(sub(sub((x[0], x[1], x[2]), begin), crossing_state.mean[0]))
+    paths.moved[i] = state.turn[0] == 0 or x[0] != last[0] or x[1] != last[1] or x[2] != last[2]
+    ends.position[m] = x[0], x[1], x[2]
 
 
 @steady
@@ -179,9 +185,12 @@ def find_impact(
     r, rows: Rows, particles: Particles, paths: Paths, frames: Frames, zones: Zones, state: PathState
 ):  # fmt: skip
     """Time of impact of a row, 1 where its displacements are safe or one. All that meet write the same flag."""
-    rows.time[r] = ONE
-    gap, two, lengths = rows.gap[r], rows.edges[r], paths.length
+    gap, two, lengths, moved = rows.gap[r], rows.edges[r], paths.length, paths.moved
     i0, i1, i2, i3 = rows.points[r]
+    # what was safe in the last turn still is: nobody has moved, and what has become one keeps less
+    if rows.time[r] >= ONE and not (moved[i0] or moved[i1] or moved[i2] or moved[i3]):
+        return
+    rows.time[r] = ONE
     move = longest_move(two, lengths, i0, i1, i2, i3)
     distance = rows.start[r]
     least = kept_distance(distance, gap)

@@ -34,6 +34,7 @@ class Paths(Record):
     outside = Field(np.bool_, doc="whether it leaves its box")
     inside = Field(np.bool_, doc="whether its box was in the region of its object at the detection")
     length = Field(real, unit="m", doc="length of the displacement in the substep less the mean")
+    moved = Field(np.bool_, doc="whether the end of its path has moved since times of impact were last found")
     travel = Field(
         real,
         3,
@@ -196,6 +197,12 @@ class BlockOverlaps(Record):
     """One row for each block of rows, by colour."""
 
     largest = Field(real, doc="largest overlap that the last sweep found, as part of the gap")
+
+
+class Ends(Record):
+    """Ends of paths as they were when times of impact were last found, a row for each particle that takes part."""
+
+    position = Field(real, 3, unit="m", doc="relative to their origin")
 
 
 class CrossingState(Record):
