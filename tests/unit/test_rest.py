@@ -147,6 +147,7 @@ def test_goes_on_as_if_nothing_had_been(disturb: Callable[[sn.Simulation], None]
 
 def test_what_is_unpinned_falls() -> None:
     scene = sn.Scene(damping=5.0)
+    scene.add_collider(sn.Plane(offset=-9.0))
     rope = scene.add_rope(np.linspace((0.0, 0.0, 0.0), (0.0, -0.5, 0.0), 6))
     rope.pin(0)
     sim = sn.Simulation(scene, **SETTINGS)
@@ -160,6 +161,7 @@ def test_what_is_unpinned_falls() -> None:
 @pytest.mark.filterwarnings("ignore::shinari.FailureWarning")
 def test_a_rope_that_is_cut_falls() -> None:
     scene = sn.Scene(damping=5.0)
+    scene.add_collider(sn.Plane(offset=-9.0))
     rope = scene.add_rope(
         np.linspace((0.0, 0.0, 0.0), (0.0, -0.5, 0.0), 6),
         material=sn.RopeMaterial(stretch_compliance=1e-4, tear_strain=0.5),
@@ -222,6 +224,17 @@ def test_what_drifts_without_gravity_goes_on() -> None:
     sim = sn.Simulation(scene, precision="float64", **SETTINGS)
     sim.step(600)
     assert np.isclose(sim.state.positions[0, 0], 1e-5, rtol=1e-6)
+
+
+def test_what_can_touch_nothing_goes_on_to_its_equilibrium() -> None:
+    """A weight on a spring, so damped that it creeps there."""
+    scene = sn.Scene(damping=30.0)
+    points = scene.add_particles([[0.0, 0.0, 0.0], [0.0, -1.0, 0.0]], mass=1.0)
+    points.pin(0)
+    scene.add_constraint("distance", [[0, 1]], compliance=1e-3)
+    sim = sn.Simulation(scene, precision="float64", **SETTINGS)
+    sim.step(1200)
+    assert np.isclose(sim.state.positions[1, 1], -1.0 - 9.81e-3, atol=1e-9)
 
 
 def test_a_pendulum_swings_through_its_turning_points() -> None:
@@ -304,6 +317,7 @@ def test_a_slack_seam_keeps_worlds_awake_until_it_is_closed() -> None:
     right = [k for k in range(9) if np.isclose(points[k, 0], points[:, 0].max())]
     left = [k + 9 for k in range(9) if np.isclose(points[k, 0], points[:, 0].min())]
     scene = sn.Scene()
+    scene.add_collider(sn.Plane(offset=-9.0))
     cloth = scene.add_cloth(both, sewing=[sn.Seam(right, left, closing_time=2.0)])
     cloth.pin(np.arange(18))
     worlds = sn.Worlds(scene, 1, **SETTINGS)
@@ -335,6 +349,7 @@ def test_a_seam_keeps_the_scene_awake_while_it_closes() -> None:
 def test_a_rod_that_only_turns_keeps_the_scene_awake() -> None:
     """A straight rod that is held at both ends and twists."""
     scene = sn.Scene()
+    scene.add_collider(sn.Plane(offset=-9.0))
     rod = scene.add_rod(np.linspace((0.0, 0.0, 0.0), (0.0, 1.0, 0.0), 11))
     rod.pin([0, 10])
     scene_spins = np.zeros((10, 3))

@@ -79,9 +79,9 @@ class Simulation(OwnAttributes):
             connected bodies, exact whatever their masses; `"sweeps"`, one after the other; `"auto"`: direct, but large
             heaps only while they rest, and never those whose factor would cost too much.
         sleep: Rigid bodies that have been at rest for half a second are not simulated until something comes: before it
-            touches them they go on from the same poses and forces. A scene with particles in which nothing was faster
-            for half a second than a ten-thousandth of the size of its object a second is not simulated until something
-            in it is changed.
+            touches them they go on from the same poses and forces. A scene with particles that can touch something is
+            not simulated, until something in it is changed, once nothing was faster for half a second than 1e-4 of the
+            size of its object a second, or 1e-7 in double precision.
         sleeping: Old name of `sleep`.
         device: `"cpu"`, or `"cuda"` for an NVIDIA GPU, which needs the extra [cuda]. Arrays of the state are fetched
             when `state` is asked for them: ask again after a step. None: `"cpu"`.

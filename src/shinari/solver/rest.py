@@ -5,6 +5,9 @@ that its displacement in a second is below a ten-thousandth of the size of its o
 bodies are those of `shinari.systems.rigid.sleep`. From then on steps only count time: state, forces and contacts stay
 as they are, to a bit. What the user writes, a grab, a change of the scene ends it, and the run goes on from there.
 
+In single precision what lies on something trembles by about as much. What can touch nothing does not, and goes on to
+its equilibrium; and who asks for double precision wants the digits: the limit is a thousandth of that there.
+
 What nothing holds is never at rest: gravity has to give a hundred times the limits in WAIT, or in the time in which the
 damping of the scene takes a speed away if that is shorter, else the scene does not rest.
 """
@@ -17,7 +20,10 @@ from shinari.model.particles import Clock, Origins, Particles, UserState
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
-from shinari.systems.rigid.sleep import SLOW, WAIT
+from shinari.systems.rigid.sleep import WAIT
+
+# Limits of speeds by precision [sizes a second].
+SLOW = {np.float32: 1e-4, np.float64: 1e-7}
 
 IDLE = "rest/idle"
 """Array of the state: how long the scene has been idle [s], (1,) float64."""
@@ -104,7 +110,7 @@ def build_rest(scene: Contents, model: Model) -> RestModel | None:
         size = float(np.ptp(obj.positions, axis=0).max())
         if obj.kind in ("grains", "particles") and obj.radii.any():
             size = min(size, BALLS * 2.0 * float(obj.radii.max()))
-        limits[g] = min(limits[g], SLOW * size)
+        limits[g] = min(limits[g], SLOW[model.real] * size)
     return RestModel(limits)
 
 
@@ -137,7 +143,8 @@ class Rest(System):
     def connect(self, bound: BoundSystems) -> None:
         """Find the other systems: what one of them never leaves alone is never at rest."""
         self._others = [system for system in bound.all_bound(System) if system is not self]
-        self._possible = self._allowed and all(system.can_rest for system in self._others)
+        touches = any(system.solves_contacts and system.active for system in self._others)
+        self._possible = self._allowed and touches and all(system.can_rest for system in self._others)
 
     @property
     def active(self) -> bool:
