@@ -5,8 +5,9 @@ Of all regions at a contour the smallest is chosen. Out of a closed surface ever
 contour that separates nothing and ends at a boundary of A and at one of B, like two cards that are slotted into each
 other, is shortened: they are drawn apart along it (Volino and Magnenat-Thalmann 2006, Resolving surface collisions
 through intersection contour minimization). Two edges that have gone past each other pierce triangles twice: what lies
-between is drawn back. A knot of a surface with itself, a few edges wide, has no regions that tell where to go: contacts
-let it pass, and the surface straightens itself.
+between is drawn back, out of a fold at its ridge. A knot of a surface with itself, a few edges wide, has no regions
+that tell where to go: contacts let it pass, and the surface straightens itself. So do those of a region of a few
+triangles at times: where it sits in a fold of the other surface, pulls at both layers cancel.
 """
 
 import numpy as np
@@ -24,6 +25,10 @@ from shinari.systems.untangling.search import place_of
 
 # An edge and a triangle of one surface that pierce each other are a knot when they are so many edges apart at rest.
 KNOT = np.float32(2.5)
+# Squares of the length of an edge in a small region.
+SMALL = 4.0
+# Sum of the normals of two layers from which on it tells where the ridge of their fold is.
+FOLD = np.float32(0.1)
 
 
 @steady
@@ -147,6 +152,32 @@ def outer_end(c, state, crossings, contours):
 
 
 @steady
+def out_of_layer(c, state, crossings, contours, triangles, particles, frames):
+    """Normal of the triangle of a crossing towards the side on which what lies between the crossings is to go."""
+    sign = crossings.above[c] * outer_end(c, state, crossings, contours)
+    return scale(triangle_normal(crossings.triangle[c], triangles, particles, frames), sign)
+
+
+@steady
+def out_of_fold(c, state, crossings, contours, triangles, particles, frames):
+    """Direction in which an edge that goes through a contour and back leaves it; zero where it does not come back.
+
+    What lies between two layers leaves them at the ridge of their fold: there the sum of both normals points.
+    """
+    e, first, k = crossings.edge[c], contours.first[c], c
+    own = out_of_layer(c, state, crossings, contours, triangles, particles, frames)
+    total = scale(own, ZERO)
+    while k > 0 and crossings.edge[k - 1] == e:
+        k -= 1
+    while k < state.crossings[0] and crossings.edge[k] == e:
+        if contours.first[k] == first:
+            total = add(total, out_of_layer(k, state, crossings, contours, triangles, particles, frames))
+        k += 1
+    direction, length = direction_and_length(total)
+    return direction if length > FOLD else own
+
+
+@steady
 def draw_edge(c, region, state, crossings, contours, edges, triangles, points, particles, frames):
     """Draw the end of an edge that lies in a region through the triangle."""
     e, t = crossings.edge[c], crossings.triangle[c]
@@ -158,8 +189,7 @@ def draw_edge(c, region, state, crossings, contours, edges, triangles, points, p
         crossings.push[c] = scale(triangle_normal(t, triangles, particles, frames), sign)
         oppose(points, end, triangles.object_index[t])
     else:
-        sign = crossings.above[c] * outer_end(c, state, crossings, contours)
-        crossings.push[c] = scale(triangle_normal(t, triangles, particles, frames), sign)
+        crossings.push[c] = out_of_fold(c, state, crossings, contours, triangles, particles, frames)
 
 
 @steady
@@ -216,15 +246,25 @@ def is_knot(e, t, edges, triangles, rest):
     return least < KNOT * norm(sub(rest[p], rest[q]))
 
 
+@steady
+def paused(e, first, state, contours, edges, rest):
+    """Whether the contour of an edge bounds a small region and is let pass in this step."""
+    p, q = edges.points[e]
+    length = np.float64(norm(sub(rest[p], rest[q])))
+    return state.pauses[0] != 0 and min(contours.small[first, 0], contours.small[first, 1]) < SMALL * length * length
+
+
 @kernel(fastmath=STEADY)
 def choose_push(
     _, state: TangleState, crossings: Crossings, contours: Contours, edges: SheetEdges, triangles: SheetTriangles,
     points: SheetPoints, particles: Particles, frames: Frames, contact_particles: ContactParticles
 ):  # fmt: skip
-    """Direction in which the edge of each crossing goes relative to its triangle; none where it is a knot."""
+    """Direction in which the edge of each crossing goes relative to its triangle; none where it is let pass."""
     for c in range(state.crossings[0]):
         e, t, first = crossings.edge[c], crossings.triangle[c], contours.first[c]
-        if is_knot(e, t, edges, triangles, contact_particles.rest):
+        if paused(e, first, state, contours, edges, contact_particles.rest) or is_knot(
+            e, t, edges, triangles, contact_particles.rest
+        ):
             mark_near(c, crossings, edges, triangles, points)
             continue
         closed = triangles.outward[t] != ZERO or is_closed(e, edges, triangles) != ZERO

@@ -72,4 +72,5 @@ class TangleState(Record):
     """One row."""
 
     crossings = Field(np.int64)
+    pauses = Field(np.int64, doc="whether small contours are let pass in this step, and not pulled")
     slots = Field(np.int64, doc="room for pairs of triangles")

@@ -29,6 +29,8 @@ from shinari.systems.untangling.tables import surface_tables
 
 # Particles of a region that is pulled move relative to its mean at most so much faster than it is.
 FASTER = 2.0
+# In each period [s] small contours are let pass for so long.
+PERIOD, PAUSE = 0.2, 0.08
 
 
 class Untangling(System):
@@ -93,7 +95,8 @@ class Untangling(System):
         self._frames.origin[...], self._frames.offset[...] = origins, origins - np.round(origins.mean(axis=0))
 
     def begin(self, time: float, ends: np.ndarray) -> None:
-        """A step begins: follow the origins."""
+        """A step begins: follow the origins, and pull at small contours or not."""
+        self.search.state.pauses[0] = time % PERIOD > PERIOD - PAUSE
         self._follow()
 
     def end(self) -> None:
