@@ -292,7 +292,7 @@ class Simulation(OwnAttributes):
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing has moved for so long that steps simulate nothing, see `sleep`: all that has settled."""
+        """Whether nothing has moved for so long that steps simulate nothing, see `sleep`; on a GPU never."""
         return self._run.at_rest
 
     def step(self, count: int = 1) -> None:
