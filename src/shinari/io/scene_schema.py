@@ -78,7 +78,7 @@ class SimulationTable(Table):
         contact_detection: When pairs that may touch are looked for: once a `frame` and again when something leaves the
             way it was to go, or in each `substep`.
         rigid_solver: How joints and contacts of rigid bodies are solved.
-        sleep: Whether what has come to rest is not simulated until something comes.
+        sleep: Whether objects at rest are not simulated until something comes.
         device: `cpu`, or `cuda` for an NVIDIA GPU.
     """
 

@@ -139,7 +139,7 @@ class BoundSystems:
         return not clock.awake[0]
 
     def wake_rest(self) -> None:
-        """What was at rest has to be simulated again, from this step on."""
+        """A scene at rest is simulated again, from this step on."""
         self.clock.awake[0] = 1
         rest = self.find(Rest)
         if rest is not None:

@@ -266,7 +266,7 @@ class Run:
         self.diagnostics = Diagnostics(model, settings)
 
     def wake(self) -> None:
-        """Tell all systems that what was at rest may not be any more."""
+        """Tell all systems that nothing may be at rest any more."""
         for system in self.bound.systems:
             system.wake()
 

@@ -5,14 +5,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from shinari.api.scene import Scene
-from shinari.api.simulation import Simulation
 from shinari.geometry.topology import grid
 from shinari.scene.handle import ColliderHandle
 from shinari.scene.materials import ClothMaterial
 from shinari.shapes.box import Box
 from shinari.shapes.plane import Plane
-from shinari.solver.rest import IDLE
-from shinari.systems.rigid.sleep import WAIT
 from shinari.verify.ledger import Measurement, at_most, check, equal, roundoff
 from shinari.verify.scenes import small
 
@@ -54,10 +51,6 @@ def _scene(fill: Callable[[Scene], float]) -> tuple[Scene, ColliderHandle, float
     return scene, ground, fill(scene)
 
 
-def _idle(sim: Simulation) -> float:
-    return float(sim.state.system_arrays[IDLE][0])
-
-
 @check(
     "a scene at rest", "nothing is simulated where nothing moves; from Newton's second law the ground carries it all"
 )
@@ -67,7 +60,7 @@ def rest(precision: str) -> Iterator[Measurement]:
         for substeps in (8, 20):
             scene, ground, mass = _scene(fill)
             sim = small(scene, precision, substeps=substeps, sleep=True)
-            while _idle(sim) < WAIT and sim.time < 12.0:
+            while not sim.at_rest and sim.time < 12.0:
                 sim.step()
             case = f"{name}, {substeps} substeps"
             yield at_most(

@@ -145,7 +145,7 @@ class GrabSystem(System):
         return bool(self._grabs)
 
     def disturbed(self, time: float, ends: np.ndarray) -> bool:
-        """What is held may be moved."""
+        """A grab may move its target."""
         return True
 
     def begin(self, time: float, ends: np.ndarray) -> None:

@@ -187,7 +187,7 @@ def find_impact(
     """Time of impact of a row, 1 where its displacements are safe or one. All that meet write the same flag."""
     gap, two, lengths, moved = rows.gap[r], rows.edges[r], paths.length, paths.moved
     i0, i1, i2, i3 = rows.points[r]
-    # what was safe in the last turn still is: nobody has moved, and what has become one keeps less
+    # a row that was safe in the last turn still is: no point of it has moved, and within a zone it keeps less
     if rows.time[r] >= ONE and not (moved[i0] or moved[i1] or moved[i2] or moved[i3]):
         return
     rows.time[r] = ONE

@@ -133,15 +133,22 @@ def mark_near(c, crossings, edges, triangles, points):
 
 
 @steady
+def first_on_edge(c, crossings):
+    """First crossing of the edge of a crossing: those of an edge stand next to each other."""
+    e = crossings.edge[c]
+    while c > 0 and crossings.edge[c - 1] == e:
+        c -= 1
+    return c
+
+
+@steady
 def outer_end(c, state, crossings, contours):
     """Of an edge that goes through a contour and back: 1 where its first end is outside next to a crossing, else -1.
 
-    0 for an edge that does not come back. Crossings of an edge stand next to each other.
+    0 for an edge that does not come back.
     """
     e, first, count, before = crossings.edge[c], contours.first[c], 0, 0
-    start = c
-    while start > 0 and crossings.edge[start - 1] == e:
-        start -= 1
+    start = first_on_edge(c, crossings)
     while start < state.crossings[0] and crossings.edge[start] == e:
         if contours.first[start] == first:
             count += 1
@@ -164,11 +171,9 @@ def out_of_fold(c, state, crossings, contours, triangles, particles, frames):
 
     What lies between two layers leaves them at the ridge of their fold: there the sum of both normals points.
     """
-    e, first, k = crossings.edge[c], contours.first[c], c
+    e, first, k = crossings.edge[c], contours.first[c], first_on_edge(c, crossings)
     own = out_of_layer(c, state, crossings, contours, triangles, particles, frames)
     total = scale(own, ZERO)
-    while k > 0 and crossings.edge[k - 1] == e:
-        k -= 1
     while k < state.crossings[0] and crossings.edge[k] == e:
         if contours.first[k] == first:
             total = add(total, out_of_layer(k, state, crossings, contours, triangles, particles, frames))
@@ -234,6 +239,13 @@ def part_along(c, crossings, contours, edges, triangles, points):
 
 
 @steady
+def rest_length(e, edges, rest):
+    """Length of an edge at rest."""
+    p, q = edges.points[e]
+    return norm(sub(rest[p], rest[q]))
+
+
+@steady
 def is_knot(e, t, edges, triangles, rest):
     """Whether an edge pierces a triangle of its own surface that is a few edges away from it at rest."""
     if edges.object_index[e] != triangles.object_index[t]:
@@ -243,14 +255,13 @@ def is_knot(e, t, edges, triangles, rest):
     for k in range(3):
         i = triangles.points[t, k]
         least = min(least, min(norm(sub(rest[p], rest[i])), norm(sub(rest[q], rest[i]))))
-    return least < KNOT * norm(sub(rest[p], rest[q]))
+    return least < KNOT * rest_length(e, edges, rest)
 
 
 @steady
 def paused(e, first, state, contours, edges, rest):
     """Whether the contour of an edge bounds a small region and is let pass in this step."""
-    p, q = edges.points[e]
-    length = np.float64(norm(sub(rest[p], rest[q])))
+    length = np.float64(rest_length(e, edges, rest))
     return state.pauses[0] != 0 and min(contours.small[first, 0], contours.small[first, 1]) < SMALL * length * length
 
 
