@@ -130,6 +130,18 @@ def feature(q, s, n, nearest, one, zero):
 
 
 @steady
+def straight(n, s):
+    """Along the axis to which the normal is most at right angles."""
+    one, zero = ONE + ZERO * n[0], ZERO * n[0]
+    x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
+    if x < y and x < z:
+        return (one, zero, zero), s[0]
+    if y < z:
+        return (zero, one, zero), s[1]
+    return (zero, zero, one), s[2]
+
+
+@steady
 def axis(k, toward, s):
     """Normal of face k."""
     side = 1.0 if k < 3 else -1.0
@@ -197,6 +209,7 @@ BOX = register(
     distance=distance,
     support=support,
     feature=feature,
+    straight=straight,
     axis=axis,
     face=face,
     corner=corner,

@@ -88,6 +88,13 @@ def feature(q, s, n, nearest, one, zero):
 
 
 @steady
+def straight(n, s):
+    """Along the axis."""
+    one, zero = ONE + ZERO * n[0], ZERO * n[0]
+    return (zero, one, zero), s[1]
+
+
+@steady
 def axis(k, toward, s):
     """Across the axis."""
     c, d = around(toward)
@@ -130,6 +137,7 @@ CAPSULE = register(
     distance=distance,
     support=support,
     feature=feature,
+    straight=straight,
     axis=axis,
     face=face,
     corner=corner,

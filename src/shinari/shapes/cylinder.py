@@ -86,6 +86,13 @@ def feature(q, s, n, nearest, one, zero):
 
 
 @steady
+def straight(n, s):
+    """Along the axis."""
+    one, zero = ONE + ZERO * n[0], ZERO * n[0]
+    return (zero, one, zero), s[1]
+
+
+@steady
 def axis(k, toward, s):
     """Across the axis, up and down."""
     c, d = around(toward)
@@ -137,6 +144,7 @@ CYLINDER = register(
     distance=distance,
     support=support,
     feature=feature,
+    straight=straight,
     axis=axis,
     face=face,
     corner=corner,

@@ -61,6 +61,8 @@ class ShapeType:
         feature: `feature(q, s, n, nearest, one, zero)`: like which point, line or plane the surface nearest to q is: a
             point of it, 1 for each axis that counts (0 along a line), and whether it is a plane; n is the normal there,
             one and zero are constants of the precision. None: the nearest point.
+        straight: `straight(n, s)`: direction of a line of the surface next to where its normal is n, from -h to h in
+            the axes of the shape, and h [m]. None: the surface has no such lines.
         axis: `axis(k, toward, s)`: normal k of its own, of a round side the one that looks along `toward`.
         face: `face(d, s, projection, table, column)`: writes the face that looks along d, see
             `shinari.shapes.kernels.projection`. None: one point.
@@ -85,6 +87,7 @@ class ShapeType:
     distance: Any = None
     support: Any = None
     feature: Any = None
+    straight: Any = None
     axis: Any = None
     face: Any = None
     corner: Any = None

@@ -1,39 +1,39 @@
 """Rest: a scene in which nothing moves any more is not simulated until something changes it.
 
-A step measures how far each particle went. A scene is at rest when for WAIT no particle was faster than a limit so low
-that its displacement in a second is below a ten-thousandth of the size of its object, and no body was; the limits of
-bodies are those of `shinari.systems.rigid.sleep`. From then on steps only count time: state, forces and contacts stay
-as they are, to a bit. What the user writes, a grab, a change of the scene ends it, and the run goes on from there.
+A scene is idle while no particle is farther from where it was as that began, its anchor, than a ten-thousandth of the
+size of its object, and no body is faster than the limits of `shinari.systems.rigid.sleep`. It is at rest when it has
+been idle for WAIT. From then on steps only count time: state, forces and contacts stay as they are, to a bit. What the
+user writes, a grab, a change of the scene ends it, and the run goes on from there.
 
-In single precision what lies on something trembles by about as much. What can touch nothing does not, and goes on to
-its equilibrium; and who asks for double precision wants the digits: the limit is a thousandth of that there.
+Speeds would tell less: sheets that lie on something tremble without end, a few vertices by a hundredth of their
+thickness a step, and go nowhere. What can touch nothing does not tremble, and goes on to its equilibrium; and who asks
+for double precision wants the digits: the limit is a thousandth of that there.
 
-What nothing holds is never at rest: gravity has to give a hundred times the limits in WAIT, or in the time in which the
-damping of the scene takes a speed away if that is shorter, else the scene does not rest.
+What nothing holds is never at rest: gravity has to give a hundred times the mean speed that the limit allows in WAIT,
+or in the time in which the damping of the scene takes a speed away if that is shorter, else the scene does not rest.
 """
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, convert, kernel, real
+from shinari.compute import Field, Program, Record, kernel, real
+from shinari.maths.vec3 import dot, sub
 from shinari.model.model import Model
-from shinari.model.particles import Clock, Origins, Particles, UserState
+from shinari.model.particles import Clock, Particles, UserState
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
 from shinari.systems.rigid.sleep import WAIT
 
-# Limits of speeds by precision [sizes a second].
-SLOW = {np.float32: 1e-4, np.float64: 1e-7}
+# How far a particle may be from its anchor by precision [sizes].
+NEAR = {np.float32: 1e-4, np.float64: 1e-7}
 
-IDLE = "rest/idle"
-"""Array of the state: how long the scene has been idle [s], (1,) float64."""
+IDLE, ANCHORS = "rest/idle", "rest/anchors"
+"""Arrays of the state: how long the scene has been idle [s], (1,) float64; where it was as that began [m], (N, 3)."""
 
 # Loose balls are an object of so many diameters at most: each may roll on by itself.
 BALLS = 10.0
-# The limits are at most this part of the speed that gravity gives in WAIT.
+# The limits are at most this part of what the speed that gravity gives in WAIT would do in WAIT.
 FALLING = 0.01
-# What moves so many times faster in the step that finds the contacts of a state at rest was not at rest.
-FAR = 10.0
 
 
 class Idleness(Record):
@@ -42,10 +42,16 @@ class Idleness(Record):
     time = Field(np.float64, unit="s", doc="how long nothing has moved")
 
 
-class IdleSpeeds(Record):
-    """Limits of the speeds of particles, a row for each origin."""
+class Anchors(Record):
+    """Where particles were as the scene began to be idle, in the order in which they were added, N rows."""
 
-    squared = Field(real, unit="m^2/s^2")
+    position = Field(real, 3, unit="m")
+
+
+class Limits(Record):
+    """How far particles may be from their anchors, a row for each origin."""
+
+    squared = Field(real, unit="m^2")
 
 
 @kernel
@@ -58,21 +64,19 @@ def begin_rest(_, idleness: Idleness, clock: Clock):
 
 
 @kernel
-def find_moving(
-    i, user: UserState, particles: Particles, origins: Origins, speeds: IdleSpeeds, clock: Clock, inverse_dt: real
-):
-    """Find out whether a particle moves; the user still sees where it was when the step began."""
+def find_moving(i, user: UserState, particles: Particles, anchors: Anchors, limits: Limits, clock: Clock):
+    """Find out whether a particle has left its anchor."""
     if clock.moving[0] != 0:
         return
-    s = user.slot[i]
-    g = particles.origin_index[s]
-    total = np.float32(0.0) * inverse_dt
-    for k in range(3):
-        before = user.position[i, k]
-        speed = (convert(origins.position[g, k] + particles.x[s, k], before) - before) * inverse_dt
-        total += speed * speed
-    if not total <= speeds.squared[g]:
+    d = sub(user.position[i], anchors.position[i])
+    if not dot(d, d) <= limits.squared[particles.origin_index[user.slot[i]]]:
         clock.moving[0] = 1
+
+
+@kernel
+def set_anchor(i, user: UserState, anchors: Anchors):
+    """A particle is idle from here on."""
+    anchors.position[i] = user.position[i]
 
 
 @kernel
@@ -82,18 +86,18 @@ def end_rest(_, idleness: Idleness, clock: Clock, dt: np.float64):
 
 
 class RestModel(SystemModel):
-    """Limits of the speeds of particles at rest.
+    """How far particles at rest may be from their anchors.
 
     Args:
-        limits: A limit for each origin [m/s], (G,).
+        limits: A limit for each origin [m], (G,).
     """
 
     def __init__(self, limits: np.ndarray) -> None:
         self.limits = limits
 
     def start(self, model: Model) -> dict[str, np.ndarray]:
-        """How long the scene has been idle."""
-        return {IDLE: np.zeros(1)}
+        """How long the scene has been idle, and anchors, which the first step sets."""
+        return {IDLE: np.zeros(1), ANCHORS: np.zeros((model.particle_count, 3), model.real)}
 
     def bind(self, bound: BoundSystems) -> "list[Rest]":
         """The rest of a simulation."""
@@ -101,16 +105,17 @@ class RestModel(SystemModel):
 
 
 def build_rest(scene: Contents, model: Model) -> RestModel | None:
-    """How slow the particles of each origin are when they are at rest, by the size of their objects."""
-    if model.particle_count == 0:
+    """How far the particles of each origin go when they are at rest, by the size of their objects; no fluid rests."""
+    objects = [scene.particle_objects[k] for k in np.unique(model.owners)]
+    if not objects or any(obj.kind == "fluid" for obj in objects):
         return None
     limits = np.full(len(model.origins), np.inf)
-    owners, first = np.unique(model.owners, return_index=True)
-    for obj, g in zip((scene.particle_objects[k] for k in owners), model.origin_index[first], strict=True):
+    _, first = np.unique(model.owners, return_index=True)
+    for obj, g in zip(objects, model.origin_index[first], strict=True):
         size = float(np.ptp(obj.positions, axis=0).max())
         if obj.kind in ("grains", "particles") and obj.radii.any():
             size = min(size, BALLS * 2.0 * float(obj.radii.max()))
-        limits[g] = min(limits[g], SLOW[model.real] * size)
+        limits[g] = min(limits[g], NEAR[model.real] * size)
     return RestModel(limits)
 
 
@@ -118,7 +123,7 @@ class Rest(System):
     """Finds out whether one simulation is at rest.
 
     Args:
-        limits: Speeds below which the particles of each origin are idle [m/s], (G,).
+        limits: How far the particles of each origin may be from their anchors [m], (G,).
         bound: The simulation.
     """
 
@@ -127,16 +132,12 @@ class Rest(System):
     def __init__(self, limits: np.ndarray, bound: BoundSystems) -> None:
         model, self._settings = bound.model, bound.settings
         time = WAIT if model.damping * WAIT < 1.0 else 1.0 / model.damping
-        falling = FALLING * float(np.linalg.norm(model.gravity)) * time
+        falling = FALLING * float(np.linalg.norm(model.gravity)) * time * WAIT
         self._allowed = self._settings.sleep and self._settings.device == "cpu" and limits.max() <= falling
-        self._speeds = IdleSpeeds(model.real, squared=np.square(limits).astype(model.real))
+        self._limits = Limits(model.real, squared=np.square(limits).astype(model.real))
         self._idleness = Idleness(time=bound.state.system_arrays[IDLE])
-        self._particles, self._clock, self._origins, self._user = (
-            bound.particles,
-            bound.clock,
-            bound.origins,
-            bound.user,
-        )
+        self._anchors = Anchors(model.real, position=bound.state.system_arrays[ANCHORS])
+        self._particles, self._clock, self._user = bound.particles, bound.clock, bound.user
         self._others: list[System] = []
         self._possible = False
 
@@ -152,10 +153,10 @@ class Rest(System):
         return self._possible
 
     def left(self, before: np.ndarray) -> bool:
-        """Whether a particle has left where it was a step before, (N, 4), by far more than at rest."""
-        x, dt = self._particles.x, self._settings.dt
+        """Whether a particle has left where it was a step before, (N, 4), by more than at rest."""
+        x = self._particles.x
         moved = np.square(x[:, :3] - before[:, :3]).sum(axis=1)
-        return bool((moved > FAR**2 * dt**2 * self._speeds.squared[self._particles.origin_index]).any())
+        return bool((moved > self._limits.squared[self._particles.origin_index]).any())
 
     def wake(self) -> None:
         """The scene has changed."""
@@ -165,15 +166,14 @@ class Rest(System):
         """Decide whether the step has anything to do, after what the user wrote was read."""
         p.serial(begin_rest, self._idleness, self._clock)
 
-    def record_check(self, p: Program) -> None:
-        """Look for particles that move, before the user sees where they are now."""
-        records = self._user, self._particles, self._origins, self._speeds, self._clock
-        p.copy(0, (self._clock.moving, 0))
-        p.launch(find_moving, *records, 1.0 / self._settings.dt, count=len(self._user))
-
     def record_end(self, p: Program) -> None:
-        """Ask the other systems, and count."""
+        """Look for what moves once the user sees where it is now, and count."""
+        clock, count = self._clock, len(self._user)
+        p.copy(0, (clock.moving, 0))
+        p.launch(find_moving, self._user, self._particles, self._anchors, self._limits, clock, count=count)
         for system in self._others:
             if system.active:
                 system.tell_moving(p)
-        p.serial(end_rest, self._idleness, self._clock, self._settings.dt)
+        with p.when((clock.moving, 0)):
+            p.launch(set_anchor, self._user, self._anchors, count=count)
+        p.serial(end_rest, self._idleness, clock, self._settings.dt)

@@ -5,6 +5,7 @@ runs, see `for_kinds`. Kernels import the functions here by name:
 
     distance_and_normal(kind, q, s, fields)    signed distance [m] and unit vector out of the solid
     feature(kind, s, q, gap, n, size)          the point, line or plane that the surface nearest to q is like
+    straight(kind, n, s)                       direction and half length of a line of the surface; 0: there is none
     support(shapes, g, d)                      point of the core of shape g farthest along d
     own_axis(shapes, g, k, toward)             normal k of a shape
     face(shapes, g, d, projection, table, column)    writes the face that looks along d
@@ -36,6 +37,7 @@ class Switches(NamedTuple):
 
     distance_and_normal: Function
     feature: Function
+    straight: Function
     support: Function
     own_axis: Function
     face: Function
@@ -51,6 +53,12 @@ def switches(types: Sequence[ShapeType]) -> Switches:
     return Switches(
         _switch("distance_and_normal(kind, q, s, fields)", "", [(each, each.distance, "q, s") for each in solids]),
         _feature(types),
+        _switch(
+            "straight(kind, n, s)",
+            "",
+            [(each, each.straight, "n, s") for each in types if each.straight],
+            (_curved, "n"),
+        ),
         _switch("support(shapes, g, d)", at, [(each, each.support, _more(each, "d, s")) for each in cores]),
         _switch(
             "own_axis(shapes, g, k, toward)",
@@ -86,6 +94,12 @@ def _more(shape_type: ShapeType, arguments: str) -> str:
 @steady
 def _always():
     return True
+
+
+@steady
+def _curved(n):
+    nothing = ZERO * n[0]
+    return (nothing, nothing, nothing), nothing
 
 
 def _point_of(support: Any) -> Function:
@@ -174,7 +188,7 @@ def _case(each: ShapeType | None, call: Any, name: str, arguments: str, scope: d
 
 
 _SWITCHES = switches(_COMMON)
-distance_and_normal, feature, support, own_axis, face, corner, is_extreme = _SWITCHES
+distance_and_normal, feature, straight, support, own_axis, face, corner, is_extreme = _SWITCHES
 
 
 def for_kinds(kernel: Any, kinds: Iterable[int]) -> Any:

@@ -30,6 +30,7 @@ from shinari.shapes.kernels.dispatch import distance_and_normal, feature
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.sphere import SPHERE
 from shinari.systems.colliders.ball_elements import keep_off_ball
+from shinari.systems.colliders.chords import middle_of_chord
 from shinari.systems.colliders.collide import (
     convex_reach,
     place,
@@ -236,6 +237,19 @@ def deepest(distance_and_normal, kind, s, reach, fields, start, radius, largest_
     return near, late, low, best, support if convex else unknown_plane(nothing)
 
 
+@steady
+def point_of_contact(kind, s, start, radii, largest_displacement, back, ends, begins):
+    """Where an element touches an analytic solid; as `deepest`, and see `shinari.systems.colliders.chords`."""
+    radius = min(radii[0], min(radii[1], radii[2]))
+    near, late, low, b, plane = deepest(
+        distance_and_normal, kind, s, convex_reach(kind, radius), (), start, radius, largest_displacement, back, ends,
+        begins
+    )  # fmt: skip
+    if near and not late:
+        b = middle_of_chord(kind, s, b, (plane[0], plane[1], plane[2]), radius, ends)
+    return near, late, low, b, plane
+
+
 @once
 def project_elements() -> Kernel:
     """Kernel that keeps the deepest points of an element out of the colliders near it; as `project_particles`.
@@ -279,18 +293,8 @@ def project_elements() -> Kernel:
                 largest_displacement = (
                     longest_path(ends, begins) if moves else largest_of(contact_particles.displacement, i)
                 )
-                near, late, low, b, plane = deepest(
-                    distance_and_normal,
-                    kind,
-                    s,
-                    convex_reach(kind, h),
-                    (),
-                    contacts.weights[m],
-                    min(radii[0], min(radii[1], radii[2])),
-                    largest_displacement,
-                    again == 0,
-                    ends,
-                    begins,
+                near, late, low, b, plane = point_of_contact(
+                    kind, s, contacts.weights[m], radii, largest_displacement, again == 0, ends, begins
                 )
                 contacts.plane[m], contacts.bound[m] = plane, (-ONE, -ONE, -ONE)
                 gaps = planar_gaps(plane, ends, radii) if near else (low, low, low)
