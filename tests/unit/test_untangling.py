@@ -12,7 +12,14 @@ from shinari.systems.untangling.system import Untangling
 from shinari.verify import contact_scenes
 from shinari.verify.untangling import CASES, FASTEST, crossed, in_ball, lay_out, loop, tee
 
-SMALL = {"crossed": crossed, "slotted": lambda: crossed(shift=0.1), "tee": tee, "loop": loop, "ball": in_ball}
+SMALL = {
+    "crossed": crossed,
+    "slotted": lambda: crossed(shift=0.1),
+    "tee": tee,
+    "loop": loop,
+    "ball": in_ball,
+    "middle of a ball": lambda: in_ball(20, 0.34, -0.025),
+}
 
 
 def simulation(build, **settings) -> tuple[sn.Simulation, np.ndarray]:

@@ -81,6 +81,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "a sheet pokes through another one by 8 cm": lambda: tee(24, 0.4, 0.08),
     "a strip goes through itself": loop,
     "a sheet in a ball of cloth": in_ball,
+    "a sheet through the middle of a ball of cloth": lambda: in_ball(20, 0.34, -0.025),
     "a sheet at the middle of a soft ball": lambda: in_ball(24, 0.4, 0.0, soft=True),
 }
 

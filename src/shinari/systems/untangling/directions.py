@@ -1,13 +1,15 @@
 """Where each crossing is to be pulled.
 
 A contour that separates a region from one of its surfaces vanishes when this region is drawn through the other surface.
-Of all regions at a contour the smallest is chosen. Out of a closed surface everything is drawn along its normals. A
-contour that separates nothing and ends at a boundary of A and at one of B, like two cards that are slotted into each
-other, is shortened: they are drawn apart along it (Volino and Magnenat-Thalmann 2006, Resolving surface collisions
-through intersection contour minimization). Two edges that have gone past each other pierce triangles twice: what lies
-between is drawn back, out of a fold at its ridge. A knot of a surface with itself, a few edges wide, has no regions
-that tell where to go: contacts let it pass, and the surface straightens itself. So do those of a region of a few
-triangles at times: where it sits in a fold of the other surface, pulls at both layers cancel.
+Of all regions at a contour the smallest is chosen, but where it parts a closed sheet, the smaller part: a sheet through
+the middle of a ball of cloth would be drawn to all sides, while one half of the ball goes through it. Out of other
+closed surfaces everything is drawn along their normals. A contour that separates nothing and ends at a boundary of A
+and at one of B, like two cards that are slotted into each other, is shortened: they are drawn apart along it (Volino
+and Magnenat-Thalmann 2006, Resolving surface collisions through intersection contour minimization). Two edges that have
+gone past each other pierce triangles twice: what lies between is drawn back, out of a fold at its ridge. A knot of a
+surface with itself, a few edges wide, has no regions that tell where to go: contacts let it pass, and the surface
+straightens itself. So do those of a region of a few triangles at times: where it sits in a fold of the other surface,
+pulls at both layers cancel.
 """
 
 import numpy as np
@@ -50,6 +52,33 @@ def smaller(a, b, points):
 def is_closed(e, edges, triangles):
     """Sign of the normals outwards of the closed surface of an edge, else 0."""
     return triangles.outward[edges.face[e, 0]]
+
+
+@steady
+def is_parted(f, first, side, contours, triangles):
+    """Whether a contour parts the closed sheet of triangle f in two."""
+    return triangles.outward[f] != ZERO and triangles.hollow[f] and contours.region[first, side] != NONE
+
+
+@steady
+def chosen_side(c, crossings, contours, edges, triangles):
+    """Side of a contour whose region is to go: a closed sheet that is parted, else that of the smaller region."""
+    first, side = contours.first[c], np.int64(contours.swapped[c])
+    if is_parted(edges.face[crossings.edge[c], 0], first, side, contours, triangles):
+        return side
+    if is_parted(crossings.triangle[c], first, 1 - side, contours, triangles):
+        return 1 - side
+    return 0 if contours.small[first, 0] <= contours.small[first, 1] else 1
+
+
+@steady
+def leaves_closed(c, crossings, contours, edges, triangles):
+    """Whether a surface of a crossing is closed and not parted: the other one is to leave it along its normals."""
+    e, t, first, side = crossings.edge[c], crossings.triangle[c], contours.first[c], np.int64(contours.swapped[c])
+    f = edges.face[e, 0]
+    piercing = triangles.outward[f] != ZERO and not is_parted(f, first, side, contours, triangles)
+    pierced = triangles.outward[t] != ZERO and not is_parted(t, first, 1 - side, contours, triangles)
+    return (piercing or pierced) and edges.object_index[e] != triangles.object_index[t]
 
 
 @kernel
@@ -278,11 +307,9 @@ def choose_push(
         ):
             mark_near(c, crossings, edges, triangles, points)
             continue
-        closed = triangles.outward[t] != ZERO or is_closed(e, edges, triangles) != ZERO
-        one, other = contours.small[first, 0], contours.small[first, 1]
-        chosen = 0 if one <= other else 1
+        chosen = chosen_side(c, crossings, contours, edges, triangles)
         region = contours.region[first, chosen]
-        if closed and edges.object_index[e] != triangles.object_index[t]:
+        if leaves_closed(c, crossings, contours, edges, triangles):
             leave_closed(c, crossings, edges, triangles, points, particles, frames)
         elif region != NONE and contours.swapped[c] != chosen:
             draw_triangle(c, region, crossings, edges, triangles, points, particles, frames)

@@ -20,6 +20,7 @@ class SheetTriangles(Record):
     points = Field(np.uint32, 3)
     object_index = Field(np.uint16)
     outward = Field(real, doc="1 or -1 where the surface is closed: sign of its normal outwards; else 0")
+    hollow = Field(np.bool_, doc="whether the object is no solid and nothing of it is held")
 
 
 class SheetPoints(Record):

@@ -49,7 +49,8 @@ class Untangling(System):
         model, self._bound = bound.model, bound
         self._contacts, self._particles = contacts, bound.particles
         self._state, self._settings = bound.state, bound.settings
-        edges, triangles, points = surface_tables(model, contacts.who)
+        sheets = np.array([obj.kind == "cloth" for obj in bound.scene.particle_objects])
+        edges, triangles, points = surface_tables(model, contacts.who, sheets)
         rest = model.origins[model.origin_index] + contacts.who.rest
         self.search = CrossingSearch(edges, triangles, points, rest, model.real)
         self._regions = RegionFinder(self.search)

@@ -7,8 +7,10 @@ from shinari.systems.surface_contact.build import Participants
 from shinari.systems.untangling.records import SheetEdges, SheetPoints, SheetTriangles
 
 
-def surface_tables(model: Model, who: Participants) -> tuple[SheetEdges, SheetTriangles, SheetPoints]:
-    """Tables of the surfaces of a scene."""
+def surface_tables(
+    model: Model, who: Participants, sheets: np.ndarray
+) -> tuple[SheetEdges, SheetTriangles, SheetPoints]:
+    """Tables of the surfaces of a scene; `sheets` tells which objects are no solids, (T,) bool."""
     faces = who.triangles.astype(np.int64)
     rest = model.origins[model.origin_index] + who.rest.astype(np.float64)
     keys, which = np.unique(_keys(np.sort(_sides(faces), axis=1)), return_inverse=True)
@@ -21,6 +23,7 @@ def surface_tables(model: Model, who: Participants) -> tuple[SheetEdges, SheetTr
     for number in np.unique(triangles.object_index):
         own = triangles.object_index == number
         triangles.outward[own] = _outward(rest, faces[own])
+        triangles.hollow[own] = sheets[number] and (model.inverse_masses[model.owners == number] > 0.0).all()
     points: SheetPoints = SheetPoints.zeros(model.particle_count)
     corners = rest[faces]
     area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
