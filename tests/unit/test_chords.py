@@ -77,6 +77,27 @@ def test_it_does_not_jump_at_the_end_of_an_edge() -> None:
     assert np.linalg.norm(np.diff(places, axis=0), axis=1).max() < 1e-3
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_its_weights_are_those_of_a_point_of_the_triangle_in_single_precision(name: str) -> None:
+    """Also of slivers, of triangles of a micrometre and of ten metres, at corners, edges and faces."""
+    shape, rng = SHAPES[name], np.random.default_rng(11)
+    kinds, numbers, _ = encode_shapes([shape], np.float32)
+    size = tuple(numbers[0])
+    x, _ = shape.surface()
+    for _ in range(3000):
+        spread = 10.0 ** rng.uniform(-6.0, 1.0, (3, 1)) if rng.random() < 0.5 else 10.0 ** rng.uniform(-6.0, 1.0)
+        corners = (x[rng.integers(len(x))] + spread * rng.normal(size=(3, 3))).astype(np.float32)
+        b = rng.dirichlet(np.full(3, 0.3)).astype(np.float32)
+        # next to an axis, so that the plane of the line and the normal is hardly known, or anyhow
+        n = np.eye(3)[rng.integers(3)] + 10.0 ** rng.uniform(-9.0, 1.0) * rng.normal(size=3)
+        n = np.where(rng.random(3) < 0.2, 0.0, n)
+        n = (n / max(np.linalg.norm(n), 1e-9)).astype(np.float32)
+        found = middle_of_chord(kinds[0], size, tuple(b), tuple(n), np.float32(1e-3), tuple(map(tuple, corners)))
+        assert np.isfinite(found).all()
+        assert min(found) > -1e-5
+        assert sum(found) == pytest.approx(1.0, abs=1e-5)
+
+
 def speeds(seed: int, precision: str) -> np.ndarray:
     """Speeds in a sheet on a box after eight seconds [m/s]."""
     scene = sn.Scene(damping=1.0)

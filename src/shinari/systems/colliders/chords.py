@@ -68,8 +68,10 @@ def chord(line, q, n, corners):
         first, last = here, side * max(inner, -half) if inner < half else here
     if first == last or start == end:
         return w0, w0
-    along, rate = sub(w1, w0), ONE / (end - start)
-    return add(w0, scale(along, (first - start) * rate)), add(w0, scale(along, (last - start) * rate))
+    # a short chord is rounded: no farther than its ends
+    along, rate, zero = sub(w1, w0), ONE / (end - start), ZERO * start
+    first, last = between((first - start) * rate, zero, zero + ONE), between((last - start) * rate, zero, zero + ONE)
+    return add(w0, scale(along, first)), add(w0, scale(along, last))
 
 
 @steady
