@@ -410,3 +410,8 @@ def assert_agree(first: sn.Simulation, second: sn.Simulation) -> None:
         assert mine.shape == theirs.shape, name
         if mine.dtype.kind != "f":
             assert np.array_equal(mine, theirs), name
+
+
+def compared(sim: sn.Simulation) -> dict[str, np.ndarray]:
+    """Arrays of the state of a simulation, without those that tell of rest: no scene rests on a GPU."""
+    return {name: values for name, values in sim.state.arrays().items() if not name.startswith("parts/rest/")}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from host_device import HostDevice
-from scenes import SCENES, assert_agree, start
+from scenes import SCENES, assert_agree, compared, start
 
 import shinari as sn
 from shinari.compute.cuda import api
@@ -18,7 +18,7 @@ def host_device(monkeypatch):
 
 def assert_same_bits(first: sn.Simulation, second: sn.Simulation) -> None:
     """Both states are the same; arrays that grow may differ in room."""
-    mine, theirs = first.state.arrays(), second.state.arrays()
+    mine, theirs = compared(first), compared(second)
     assert mine.keys() == theirs.keys()
     for name, values in mine.items():
         assert np.array_equal(values, theirs[name], equal_nan=True), name

@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 from host_device import HostDevice
-from scenes import SCENES, WIND
+from scenes import SCENES, WIND, compared
 
 import shinari as sn
 from shinari.compute.cuda import api
@@ -39,7 +39,7 @@ def scene_of(name: str) -> tuple[sn.Scene, dict]:
 
 
 def same(world: sn.Simulation, alone: sn.Simulation, message: str = "") -> None:
-    mine, theirs = world.state.arrays(), alone.state.arrays()
+    mine, theirs = compared(world), compared(alone)
     assert mine.keys() == theirs.keys()
     for key, values in theirs.items():
         np.testing.assert_array_equal(mine[key], values, err_msg=f"{message} {key}")
@@ -77,7 +77,7 @@ def falling_cloths(count: int, surfaces=False, **settings) -> tuple:
 
 
 def every(worlds: sn.Worlds) -> list[dict[str, np.ndarray]]:
-    return [{k: a.copy() for k, a in worlds.world(w).state.arrays().items()} for w in range(len(worlds))]
+    return [{k: a.copy() for k, a in compared(worlds.world(w)).items()} for w in range(len(worlds))]
 
 
 def equal(first: list[dict[str, np.ndarray]], second: list[dict[str, np.ndarray]], which=None) -> None:
