@@ -11,7 +11,7 @@ from shinari.maths.vec3 import ONE, ZERO, direction_and_length
 from shinari.schema_types import NonNegative, Positive, Table
 from shinari.shapes.base import SEGMENTS, Core, Shape, Triangles
 from shinari.shapes.kernels.projection import line
-from shinari.shapes.kernels.revolution import OUTSIDE, around, capsule_mesh, clamp
+from shinari.shapes.kernels.revolution import OUTSIDE, along_axis, around, capsule_mesh, clamp
 from shinari.shapes.mass import MassProperties, on_axis
 from shinari.shapes.registry import register
 
@@ -88,13 +88,6 @@ def feature(q, s, n, nearest, one, zero):
 
 
 @steady
-def straight(n, s):
-    """Along the axis."""
-    one, zero = ONE + ZERO * n[0], ZERO * n[0]
-    return (zero, one, zero), s[1]
-
-
-@steady
 def axis(k, toward, s):
     """Across the axis."""
     c, d = around(toward)
@@ -137,7 +130,7 @@ CAPSULE = register(
     distance=distance,
     support=support,
     feature=feature,
-    straight=straight,
+    straight=along_axis,
     axis=axis,
     face=face,
     corner=corner,

@@ -11,7 +11,17 @@ from shinari.maths.vec3 import ONE, ZERO
 from shinari.schema_types import Positive, Table
 from shinari.shapes.base import SEGMENTS, Core, Shape, Triangles
 from shinari.shapes.kernels.projection import line
-from shinari.shapes.kernels.revolution import OUTSIDE, RIM, around, cap, rim_place, sign, turned_mesh, turned_profile
+from shinari.shapes.kernels.revolution import (
+    OUTSIDE,
+    RIM,
+    along_axis,
+    around,
+    cap,
+    rim_place,
+    sign,
+    turned_mesh,
+    turned_profile,
+)
 from shinari.shapes.mass import MassProperties, on_axis
 from shinari.shapes.registry import register
 
@@ -86,13 +96,6 @@ def feature(q, s, n, nearest, one, zero):
 
 
 @steady
-def straight(n, s):
-    """Along the axis."""
-    one, zero = ONE + ZERO * n[0], ZERO * n[0]
-    return (zero, one, zero), s[1]
-
-
-@steady
 def axis(k, toward, s):
     """Across the axis, up and down."""
     c, d = around(toward)
@@ -144,7 +147,7 @@ CYLINDER = register(
     distance=distance,
     support=support,
     feature=feature,
-    straight=straight,
+    straight=along_axis,
     axis=axis,
     face=face,
     corner=corner,

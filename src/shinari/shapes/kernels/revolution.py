@@ -53,6 +53,13 @@ def around(d):
 
 
 @steady
+def along_axis(n, s):
+    """Direction of the lines of a side, and half of their length: the second number of the shape."""
+    one, zero = ONE + ZERO * n[0], ZERO * n[0]
+    return (zero, one, zero), s[1]
+
+
+@steady
 def rim_place(k, towards):
     """Unit vector across the axis to place k of a rim: along a direction (for 0), or an eighth of a turn each."""
     if k == 0:

@@ -17,17 +17,12 @@ import numpy as np
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, scale, sub
 from shinari.shapes.kernels.dispatch import distance_and_normal, feature, straight
+from shinari.shapes.kernels.revolution import clamp
 from shinari.systems.colliders.element_points import blend
 
 HALF = np.float32(0.5)
 # Band of distances, as a part of the distance to keep.
 BAND = np.float32(0.1)
-
-
-@steady
-def between(value, low, high):
-    """A value brought between two others."""
-    return min(max(value, low), high)
 
 
 @steady
@@ -60,7 +55,7 @@ def chord(line, q, n, corners):
     m = cross(t, n)
     w0, w1 = cut(dot(m, sub(x0, q)), dot(m, sub(x1, q)), dot(m, sub(x2, q)))
     start, end, here = dot(t, blend(w0, x0, x1, x2)), dot(t, blend(w1, x0, x1, x2)), dot(t, q)
-    first, last = between(start, -half, half), between(end, -half, half)
+    first, last = clamp(start, -half, half), clamp(end, -half, half)
     if abs(here) > half:
         # beyond the end of the line: from the deepest point to the end of the chord on the line, if one is
         side = ONE if here > half else -ONE
@@ -70,7 +65,7 @@ def chord(line, q, n, corners):
         return w0, w0
     # a short chord is rounded: no farther than its ends
     along, rate, zero = sub(w1, w0), ONE / (end - start), ZERO * start
-    first, last = between((first - start) * rate, zero, zero + ONE), between((last - start) * rate, zero, zero + ONE)
+    first, last = clamp((first - start) * rate, zero, zero + ONE), clamp((last - start) * rate, zero, zero + ONE)
     return add(w0, scale(along, first)), add(w0, scale(along, last))
 
 
@@ -100,4 +95,4 @@ def middle_of_chord(kind, s, b, n, reach, corners):
         return b
     h0, _ = distance_and_normal(kind, blend(w0, x0, x1, x2), s, ())
     h1, _ = distance_and_normal(kind, blend(w1, x0, x1, x2), s, ())
-    return add(w0, scale(along, between(HALF + HALF * (h0 - h1) / (BAND * reach), ZERO * h0, ONE + ZERO * h0)))
+    return add(w0, scale(along, clamp(HALF + HALF * (h0 - h1) / (BAND * reach), ZERO * h0, ONE + ZERO * h0)))
