@@ -145,7 +145,9 @@ class Contacts(Record):
     )
     plane = Field(np.float64, 4, doc="normal of a plane that the piece is behind, in its axes, and where it is [m]")
     along = Field(np.float64, unit="1/kg", doc="inverse mass of the item along the normal, with what it lies on")
-    settled = Field(np.bool_, doc="whether it is no impact")
+    settled = Field(
+        np.bool_, doc="whether the deepest point of an element has stayed where it was, and it is no impact"
+    )
     impulse = Field(np.float64, 3, unit="N s", doc="sum over the step of the impulses on the item")
 
 

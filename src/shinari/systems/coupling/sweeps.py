@@ -3,12 +3,10 @@
 A body is touched by many particles, and each has to see what the others did to it. There are few of them beside all
 particles of a scene, and in this order the result is the same whatever the number of threads.
 
-For particles a substep begins with the pushes of the last one, and each sweep brings them nearer to what it takes: a
-push can become smaller again, down to nothing. What rests then has a few sweeps for each of many substeps, not for each
-alone; without it a box on four points would be tilted by the first, turned back by the last, and walk. The deepest
-point of an element goes elsewhere as it tilts, and pushes carried on at its last place, or taken back where it is not
-any more, make a sheet under a body tremble: elements begin each substep without, and what they gave remains. Sweeps go
-there and back in turn, which keeps them from feeding energy, see `shinari.systems.coupling.attachment_rows`.
+A substep begins with the pushes of the last one, and each sweep brings them nearer to what it takes: a push can become
+smaller again, down to nothing. What rests then has a few sweeps for each of many substeps, not for each alone; without
+it a box on four points would be tilted by the first, turned back by the last, and walk. Sweeps go there and back in
+turn, which keeps them from feeding energy, see `shinari.systems.coupling.attachment_rows`.
 """
 
 import numpy as np
@@ -56,6 +54,8 @@ from shinari.systems.coupling.supported_points import (
 )
 from shinari.systems.rigid.frames import Frames
 
+# The deepest point of an element has gone elsewhere when a weight changes by more than this.
+JUMP = np.float32(0.02)
 # An item lies on something where that leaves it less than this part of its inverse mass along the normal.
 SUPPORTED = 0.5
 # Sweeps in the first substep of a step that begins without pushes.
@@ -120,6 +120,13 @@ def triangle_in_piece(body_shapes, k, x, q, points):
 
 
 @steady
+def jumps(weights, kept):
+    """Whether the deepest point of an element has gone elsewhere."""
+    change = max(abs(weights[0] - kept[0]), max(abs(weights[1] - kept[1]), abs(weights[2] - kept[2])))
+    return change > JUMP
+
+
+@steady
 def record_impulse(contacts, m, multiplier, rate):
     """Add an impulse to those of the step."""
     contacts.impulse[m] = add(contacts.impulse[m], scale(multiplier, rate))
@@ -139,6 +146,7 @@ def clear_multiplier(contacts, m):
 
 @shared(fastmath=STEADY)
 def apply_stored_multiplier(
+    sign: float,
     m: int,
     contacts: Contacts,
     items: Items,
@@ -150,7 +158,7 @@ def apply_stored_multiplier(
     body_sweeps: BodySweeps,
     h: float,
 ) -> None:
-    """Apply the push of a contact in the last substep."""
+    """Apply the push of a contact in the last sweep, or its opposite."""
     rate = ONE / h
     e, b = contacts.item[m], body_shapes.frame[contacts.body_shape[m]]
     i = vertices(items.points[e])
@@ -162,13 +170,14 @@ def apply_stored_multiplier(
         particle_previous_position(particles, i[2], h),
     )
     start = add(origins.position[particles.origin_index[i[0]]], start)
-    along, rubs = scale(contacts.normal[m], contacts.multiplier[m]), contacts.friction_multiplier[m]
+    along, rubs = scale(contacts.normal[m], sign * contacts.multiplier[m]), scale(contacts.friction_multiplier[m], sign)
     law = combined_surface(contact_particles.surface[i[0]], body_shapes.surface[contacts.body_shape[m]])
     lost = share_push(contact_particles, particles, i, weights, (along, rubs, still), law[1], rate)
     given = sub(add(along, rubs), lost)
-    contacts.multiplier[m], contacts.friction_multiplier[m] = less_lost(
-        contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m], lost
-    )
+    if sign > ZERO:
+        contacts.multiplier[m], contacts.friction_multiplier[m] = less_lost(
+            contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m], lost
+        )
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, sub(start, frames.x0[b]), given, still, rate)
 
@@ -189,8 +198,9 @@ def apply_stored_multipliers(
 ):
     """Begin a substep with the pushes of the last one: what rests is carried before anything is looked at.
 
-    What is not `settled` begins anew: what stopped an impact is no load. A point that has lost its support gives way
-    more than before, and is pushed that much less.
+    What is not `settled` begins anew: of an element that lay flat on the piece the deepest point went from corner to
+    corner, and what stopped an impact is no load. A point that has lost its support gives way more than before, and is
+    pushed that much less.
     """
     for m in range(counts.contacts[0]):
         if not contacts.settled[m]:
@@ -207,15 +217,8 @@ def apply_stored_multipliers(
             contacts.multiplier[m] *= left
             contacts.friction_multiplier[m] = scale(contacts.friction_multiplier[m], left)
             apply_stored_multiplier(
-                m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
+                1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
             )
-
-
-@kernel
-def forget_multipliers(_, counts: Counts, contacts: Contacts):
-    """Begin a substep without pushes."""
-    for m in range(counts.contacts[0]):
-        clear_multiplier(contacts, m)
 
 
 @steady
@@ -394,6 +397,7 @@ def project_elements(meshes: bool) -> Kernel:
                 combined_surface(contact_particles.surface[i[0]], body_shapes.surface[k]),
                 frames.inverse_mass[b],
             )
+            done = False
             for again in range(ROUNDS):
                 fixed, (now, starts) = frames.x0[b], world_path(origin, particles, i, h)
                 ends = triangle_in_piece(body_shapes, k, frames.x[b], frames.q[b], now)
@@ -427,6 +431,9 @@ def project_elements(meshes: bool) -> Kernel:
                 touches, moved = max(part[0], max(part[1], part[2])) <= AT_VERTEX, 0.0
                 reach = blend_of(contact_particles.radius, i, part)
                 if touches:
+                    contacts.settled[m] = contacts.settled[m] and not (
+                        contacts.multiplier[m] > ZERO and jumps(weights, kept)
+                    )
                     contacts.weights[m] = weights
                     start = blend(
                         weights,
@@ -450,11 +457,17 @@ def project_elements(meshes: bool) -> Kernel:
                     )
                     touches = answer[TOUCHES]
                     if touches:
-                        records = contacts, contact_particles, particles, frames, body_sweeps, progress
+                        done, records = True, (contacts, contact_particles, particles, frames, body_sweeps, progress)
                         moved = apply_answer(m, answer, (i, part, w), (b, sub(start, fixed)), law[1], records)
                         largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):
                     break
+            if contacts.multiplier[m] > ZERO and not done:
+                # it has left the body, or a vertex carries it now
+                apply_stored_multiplier(
+                    -1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
+                )
+                clear_multiplier(contacts, m)
         progress.largest[0] = largest
 
     return project_all_elements

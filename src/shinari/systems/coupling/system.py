@@ -79,7 +79,6 @@ from shinari.systems.coupling.response import (
 from shinari.systems.coupling.sweeps import (
     apply_stored_multipliers,
     check_convergence,
-    forget_multipliers,
     project_elements,
     project_particles,
     start_sweeps,
@@ -299,18 +298,16 @@ class BodyParticles(System):
             layers.record_find(p, self.particles)
         p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h, self._slow)
         if first:
-            points, *others = self.lists
-            with self.sweep(p, points):
-                p.serial(
-                    apply_stored_multipliers,
-                    *self._arguments(points),
-                    self.table,
-                    self._frames,
-                    self.body_sweeps,
-                    h,
-                )
-            for each in others:
-                p.serial(forget_multipliers, each.counts, each.contacts)
+            for each in self.lists:
+                with self.sweep(p, each):
+                    p.serial(
+                        apply_stored_multipliers,
+                        *self._arguments(each),
+                        self.table,
+                        self._frames,
+                        self.body_sweeps,
+                        h,
+                    )
         with p.repeat(MOST_SWEEPS, until=(progress.done, 0)):
             points, *others = self.lists
             with p.when((progress.forth, 0)):
