@@ -21,6 +21,7 @@ from shinari.systems.colliders.element_points import (
     vertex_weights,
     vertices,
 )
+from shinari.systems.coupling.heavy_pairs import record_impulse
 from shinari.systems.coupling.records import (
     BodyShapeTable,
     BodySweeps,
@@ -31,7 +32,6 @@ from shinari.systems.coupling.records import (
     Items,
 )
 from shinari.systems.coupling.response import effective_inverse_mass
-from shinari.systems.coupling.sweeps import record_impulse
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import spin_of
 

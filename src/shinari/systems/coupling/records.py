@@ -84,6 +84,7 @@ class ContactParticles(Record):
     radius = Field(real, unit="m", doc="distance to keep")
     object = Field(np.uint16, doc="object that the particle belongs to")
     surface = Field(real, 4, doc="friction, static friction, restitution, compliance [m/N]")
+    average = Field(real, unit="1/kg", doc="inverse of the mean mass of the particles of its object")
     active = Field(np.bool_, doc="False for a particle that waits in an emitter, or that a sink has taken")
     start_velocity = Field(real, 3, unit="m/s", doc="velocity at the start of the substep")
     detected_position = Field(real, 3, unit="m", doc="position at the last detection")

@@ -12,7 +12,7 @@ The arm is that of the point at the start of the substep. Velocities are (x - x0
 angular momentum of a particle is x0 cross P / h; with this arm the body is given the exact opposite.
 """
 
-from shinari.collision.law import friction, normal_response, recovery, tangential
+from shinari.collision.law import COMPLIANCE, friction, normal_response, recovery, tangential
 from shinari.collision.narrow.fields import BodyFields, Four, distances
 from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import kernel, shared
@@ -23,6 +23,7 @@ from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.systems.colliders.collide import contact_plane, convex_reach
+from shinari.systems.coupling.between import OPPOSED, Opposite, both_frictions, both_pushes
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
 from shinari.systems.coupling.supported_points import Supports, firm_inverse_mass, supported_inverse_mass
 from shinari.systems.rigid.frames import Frames
@@ -48,26 +49,21 @@ def to_shape_local(body_shapes, k, x, q, point):
 
 
 @once
-def response(meshes: bool) -> Shared:
-    """The push of a piece on a point, in the world, for scenes with or without meshes; compiled once."""
+def meeting(meshes: bool) -> Shared:
+    """How a point meets a piece, for scenes with or without meshes; compiled once."""
     distance_and_normal = distances(meshes)
 
     @shared(fastmath=STEADY)
-    def respond_to_shape(
+    def meet(
         body_shapes: BodyShapeTable,
         fields: BodyFields,
         frames: Frames,
         k: int,
         path: tuple[Vector, Vector],
         reach: float,
-        w: float,
-        supports: Supports,
-        law: Four,
-        pushes: tuple[float, Vector],
-        limits: tuple[float, float],
-        come: tuple[Vector, float],
-    ) -> tuple[bool, Vector, Vector, Vector, Vector, float, Vector, float, float]:
-        """The push of a piece on a point.
+        multiplier: float,
+    ) -> tuple[bool, Vector, Vector, float, float, float]:
+        """How a point meets a piece.
 
         Args:
             body_shapes: The pieces.
@@ -76,46 +72,162 @@ def response(meshes: bool) -> Shared:
             k: The piece.
             path: The point at the start of the substep, and now [m].
             reach: Distance that it keeps [m].
-            w: Its inverse mass [1/kg].
-            supports: What its vertices lie on, see `supports_of`.
-            law: Friction, static friction, restitution and compliance of the pair.
-            pushes: Pushes so far in this substep, along the normal and of friction [kg m].
-            limits: 1 / h^2, and how far what was inside comes out at most [m].
-            come: Where the body would bring its point in the substep if nothing pushed it, and fall, see `come_of` [m].
+            multiplier: Push so far [kg m]; a contact that pushes is looked at until it does no more.
 
         Returns:
-            Whether it touches, the further pushes on the point along the normal and of friction [kg m], how far the two
-            come apart without velocity [m], the normal, both pushes so far, the gap at the start of the substep, or now
-            when it does not touch, and the inverse mass of the point along the normal [1/kg].
+            Whether it touches, the normal, the displacement of the point against the piece in the substep, its depth,
+            that at the start of the substep, and the gap then, or now when it does not touch [m].
         """
         zero, b, kind, s = (0.0, 0.0, 0.0), body_shapes.frame[k], body_shapes.kind[k], body_shapes.size[k]
-        (start, now), (inverse_h2, escape) = path, limits
-        multiplier, friction_multiplier = pushes
+        start, now = path
         first = to_shape_local(body_shapes, k, frames.x0[b], frames.q0[b], start)
         last = to_shape_local(body_shapes, k, frames.x[b], frames.q[b], now)
         value, normal = distance_and_normal(kind, last, s, fields)
         gap_b = value - reach
         displacement = sub(last, first)
         if gap_b >= norm(displacement) and multiplier <= ZERO:
-            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap_b, w
+            return False, zero, zero, 0.0, 0.0, gap_b
         behind = convex_reach(kind, reach)
         n, depth, before = contact_plane(
             distance_and_normal, kind, s, behind, fields, first, last, reach, gap_b, normal
         )
         if depth <= ZERO and multiplier <= ZERO:
-            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap_b, w
+            return False, zero, zero, 0.0, 0.0, gap_b
         gap = max(dot(n, sub(first, last)) - depth, 0.0)
         q = frames.q[b]
         n, displacement = (
             rotate(q, rotate_vector(body_shapes.local_pose[k], n)),
             rotate(q, rotate_vector(body_shapes.local_pose[k], displacement)),
         )
-        arm = sub(start, frames.x0[b])
+        return True, n, displacement, depth, before, gap
+
+    return meet
+
+
+@once
+def response_of_both(meshes: bool) -> Shared:
+    """The pushes of two pieces on a point between them, for scenes with or without meshes; compiled once."""
+    meet = meeting(meshes)
+
+    @shared(fastmath=STEADY)
+    def respond_to_both(
+        body_shapes: BodyShapeTable,
+        fields: BodyFields,
+        frames: Frames,
+        k: int,
+        path: tuple[Vector, Vector],
+        reach: float,
+        w: float,
+        here: tuple[Vector, Vector, float, Vector, float],
+        pushes: tuple[float, Vector],
+        law: Four,
+        opposite: Opposite,
+    ) -> tuple[bool, float, Vector, Vector]:
+        """The pushes of two pieces on a point between them, see `shinari.systems.coupling.between`.
+
+        Args:
+            body_shapes: The pieces.
+            fields: Distance fields of meshes.
+            frames: The frames.
+            k: The first piece.
+            path: The point at the start of the substep, and now [m].
+            reach: Distance that it keeps [m].
+            w: Its inverse mass [1/kg].
+            here: Normal of the first piece, slip, overlap of the substep, arm, and how far the body gives way [1/kg].
+            pushes: Of the first piece so far in this substep, along the normal and of friction [kg m].
+            law: Of the first contact.
+            opposite: The second contact.
+
+        Returns:
+            Whether the second piece is touched on the other side and one of the bodies gives way, the further push of
+            the first one along its normal, its push of friction so far, and the further push of the second one [kg m].
+        """
+        zero, (n, slip, fresh, arm, other) = (0.0, 0.0, 0.0), here
+        _, piece, law_there, push_there, rub_there = opposite
+        touches, there, gone, depth, before, _ = meet(body_shapes, fields, frames, piece, path, reach, push_there)
+        if not touches or dot(n, there) >= OPPOSED or law_there[COMPLIANCE] > ZERO:
+            return False, 0.0, zero, zero
+        first, second = body_shapes.frame[k], body_shapes.frame[piece]
+        arm_there, slip_there = sub(path[0], frames.x0[second]), tangential(gone, there)
+        others = other, effective_inverse_mass(frames, second, arm_there, there)
+        if not others[0] + others[1] > ZERO:
+            return False, 0.0, zero, zero
+        push, rub = pushes
+        change, further = both_pushes(w, others, (fresh, depth - before), dot(n, there), (push, push_there))
+        direction, _ = direction_and_length(sub(slip, slip_there))
+        others = (
+            effective_inverse_mass(frames, first, arm, direction),
+            effective_inverse_mass(frames, second, arm_there, direction),
+        )
+        rub_there = tangential(rub_there, there)
+        held, held_there = rub, rub_there
+        if others[0] + others[1] > ZERO:
+            held, held_there = both_frictions(
+                w,
+                others,
+                (slip, slip_there),
+                (rub, rub_there),
+                (push + change, push_there + further),
+                (law, law_there),
+            )
+        return True, change, held, add(scale(there, further), sub(held_there, rub_there))
+
+    return respond_to_both
+
+
+@once
+def response(meshes: bool) -> Shared:
+    """The push of a piece on a point, in the world, for scenes with or without meshes; compiled once."""
+    meet, respond_to_both = meeting(meshes), response_of_both(meshes)
+
+    @shared(fastmath=STEADY)
+    def respond_to_shape(
+        body_shapes: BodyShapeTable,
+        fields: BodyFields,
+        frames: Frames,
+        k: int,
+        path: tuple[Vector, Vector],
+        point: tuple[float, float],
+        supports: Supports,
+        law: Four,
+        pushes: tuple[float, Vector],
+        limits: tuple[float, float],
+        come: tuple[Vector, float],
+        opposite: Opposite,
+    ) -> tuple[bool, Vector, Vector, Vector, Vector, float, Vector, float, float, Vector]:
+        """The push of a piece on a point.
+
+        Args:
+            body_shapes: The pieces.
+            fields: Distance fields of meshes.
+            frames: The frames.
+            k: The piece.
+            path: The point at the start of the substep, and now [m].
+            point: Distance that it keeps [m], and its inverse mass [1/kg].
+            supports: What its vertices lie on, see `supports_of`.
+            law: Friction, static friction, restitution and compliance of the pair.
+            pushes: Pushes so far in this substep, along the normal and of friction [kg m].
+            limits: 1 / h^2, and how far what was inside comes out at most [m].
+            come: Where the body would bring its point in the substep if nothing pushed it, and fall, see `come_of` [m].
+            opposite: The contact with another body on the other side, see `shinari.systems.coupling.between`.
+
+        Returns:
+            Whether it touches, the further pushes on the point along the normal and of friction [kg m], how far the two
+            come apart without velocity [m], the normal, both pushes so far, the gap at the start of the substep, or now
+            when it does not touch, the inverse mass of the point along the normal [1/kg], and the further push by
+            what is on the other side [kg m].
+        """
+        zero, b, (inverse_h2, escape), (reach, w) = (0.0, 0.0, 0.0), body_shapes.frame[k], limits, point
+        multiplier, friction_multiplier = pushes
+        touches, n, displacement, depth, before, gap = meet(body_shapes, fields, frames, k, path, reach, multiplier)
+        if not touches:
+            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap, w, zero
+        arm = sub(path[0], frames.x0[b])
         other = effective_inverse_mass(frames, b, arm, n)
         along, most = supported_inverse_mass(w, supports, n, before - depth, other)
         give = along + other
         if not give > ZERO:
-            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap_b, w
+            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap, w, zero
         soft = law[3] * inverse_h2
         # of friction along a normal that has turned since a part lies along the normal of now: it counts as push
         multiplier, friction_multiplier = multiplier + dot(n, friction_multiplier), tangential(friction_multiplier, n)
@@ -132,7 +244,17 @@ def response(meshes: bool) -> Shared:
         yields = max(w - firm_inverse_mass(supports, law), 0.0) + effective_inverse_mass(frames, b, arm, slip_direction)
         wanted = sub(friction_multiplier, scale(slip, ONE / yields)) if yields > ZERO else friction_multiplier
         held = friction(wanted, pushed, law)
-        return True, scale(n, change), sub(held, friction_multiplier), scale(n, out), n, pushed, held, gap, along
+        opposite_push = zero
+        if opposite[0] >= 0 and along >= w and w > ZERO and soft <= ZERO:
+            here = n, slip, depth - before, arm, other
+            found, of_both, rubs_of_both, opposite_push = respond_to_both(
+                body_shapes, fields, frames, k, path, reach, w, here, (multiplier, friction_multiplier), law, opposite
+            )
+            if found:
+                change, held = of_both, rubs_of_both
+                pushed = multiplier + change
+        rubs = sub(held, friction_multiplier)
+        return True, scale(n, change), rubs, scale(n, out), n, pushed, held, gap, along, opposite_push
 
     return respond_to_shape
 

@@ -36,6 +36,7 @@ from shinari.systems.colliders.element_points import (
 from shinari.systems.colliders.elements import deepest
 from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD
+from shinari.systems.coupling.heavy_pairs import NOTHING, forgets, opposite_of, push_opposite, record_impulse
 from shinari.systems.coupling.records import (
     BodyShapeTable,
     BodySweeps,
@@ -127,12 +128,6 @@ def jumps(weights, kept):
 
 
 @steady
-def record_impulse(contacts, m, multiplier, rate):
-    """Add an impulse to those of the step."""
-    contacts.impulse[m] = add(contacts.impulse[m], scale(multiplier, rate))
-
-
-@steady
 def less_lost(push, friction_multiplier, n, lost):
     """Pushes along n and of friction without what neither side was given: taken back later, it would drive the body."""
     return max(push - dot(n, lost), 0.0), sub(friction_multiplier, tangential(lost, n))
@@ -203,7 +198,7 @@ def apply_stored_multipliers(
     pushed that much less.
     """
     for m in range(counts.contacts[0]):
-        if not contacts.settled[m]:
+        if not contacts.settled[m] or forgets(m, contacts, items, contact_particles, body_shapes, frames):
             clear_multiplier(contacts, m)
             contacts.settled[m] = True
         if contacts.multiplier[m] > ZERO:
@@ -235,7 +230,7 @@ def remember(contacts, m, multiplier, friction_multiplier, n, gap, along, w, slo
 
 
 @steady
-def apply_answer(m, answer, item, body, grip, records):
+def apply_answer(m, answer, item, body, grip, records, opposite):
     """Apply what `respond_to_shape` returned for a contact that touches, and remember it.
 
     Args:
@@ -245,23 +240,30 @@ def apply_answer(m, answer, item, body, grip, records):
         body: The body, and the arm of the point.
         grip: Coefficient of static friction.
         records: Contacts, their particles, particles, frames, bodies in sweeps and progress.
+        opposite: The contact on the other side, and its body and arm.
 
     Returns:
         How far it moves the point and the body against each other [m].
     """
     contacts, contact_particles, particles, frames, body_sweeps, progress = records
-    _, push, rub, silent, n, normal_push, friction_multiplier, gap, along = answer
+    _, push, rub, silent, n, normal_push, friction_multiplier, gap, along, opposite_push = answer
     (i, part, w), (b, arm), rate = item, body, ONE / progress.substep[0]
     multiplier, other = add(push, rub), frames.inverse_mass[b]
     each = ONE / (along + other) if along + other > ZERO else 0.0
     # what it lies on takes its share of what goes without velocity, too
     of_item = scale(silent, each * along / w if w > ZERO else 0.0)
-    lost = share_push(contact_particles, particles, i, part, (push, rub, of_item), grip, rate)
+    lost = share_push(contact_particles, particles, i, part, (add(push, opposite_push), rub, of_item), grip, rate)
     given = sub(multiplier, lost)
     normal_push, friction_multiplier = less_lost(normal_push, friction_multiplier, n, lost)
+    across = opposite[0][0]
+    if across >= 0 and max(gap, contacts.gap[across]) > progress.slow[0]:
+        # an impact on what lies on the other body is no load either
+        contacts.settled[m] = contacts.settled[across] = False
     remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, arm, given, scale(silent, -other * each), rate)
+    if dot(opposite_push, opposite_push) > ZERO:
+        push_opposite(contacts, frames, body_sweeps, opposite, opposite_push, rate)
     speed = blend(
         part, speed_of(particles, i[0], rate), speed_of(particles, i[1], rate), speed_of(particles, i[2], rate)
     )
@@ -309,25 +311,29 @@ def project_particles(meshes: bool) -> Kernel:
             origin = origins.position[particles.origin_index[i]]
             start, now = add(origin, particle_previous_position(particles, i, h)), add(origin, place(particles.x, i))
             law = combined_surface(contact_particles.surface[i], body_shapes.surface[k])
+            opposite = opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i)
+            path = start_on_support(contact_particles, particles, i, start, now), now
             answer = respond_to_shape(
                 body_shapes,
                 fields,
                 frames,
                 k,
-                (start_on_support(contact_particles, particles, i, start, now), now),
-                np.float64(contact_particles.radius[i]),
-                w,
+                path,
+                (np.float64(contact_particles.radius[i]), w),
                 supports_of(contact_particles, particles, (i, i, i), (1.0, 0.0, 0.0)),
                 law,
                 (contacts.multiplier[m], contacts.friction_multiplier[m]),
                 limits,
                 come_of(body_sweeps, b, sub(start, fixed)),
+                opposite,
             )
             if answer[TOUCHES]:
                 contacts.bound[m, 0] = -1.0
                 item, body = ((i, i, i), (1.0, 0.0, 0.0), w), (b, sub(start, fixed))
                 records = contacts, contact_particles, particles, frames, body_sweeps, progress
-                largest = max(largest, apply_answer(m, answer, item, body, law[1], records))
+                there = body_shapes.frame[max(opposite[1], 0)]
+                on_other_side = opposite, (there, sub(path[0], frames.x0[there]))
+                largest = max(largest, apply_answer(m, answer, item, body, law[1], records, on_other_side))
             else:
                 stride = norm(sub(now, start)) + piece_stride(frames, k, body_shapes)
                 contacts.bound[m, 0] = far + slack(answer[GAP], np.float64(contact_particles.radius[i]), stride)
@@ -447,22 +453,25 @@ def project_elements(meshes: bool) -> Kernel:
                         frames,
                         k,
                         (start, blend(weights, now[0], now[1], now[2])),
-                        reach,
-                        w,
+                        (reach, w),
                         supports_of(contact_particles, particles, i, part),
                         law,
                         (contacts.multiplier[m], contacts.friction_multiplier[m]),
                         limits,
                         come_of(body_sweeps, b, sub(start, fixed)),
+                        NOTHING,
                     )
                     touches = answer[TOUCHES]
                     if touches:
                         done, records = True, (contacts, contact_particles, particles, frames, body_sweeps, progress)
-                        moved = apply_answer(m, answer, (i, part, w), (b, sub(start, fixed)), law[1], records)
+                        moved = apply_answer(
+                            m, answer, (i, part, w), (b, sub(start, fixed)), law[1], records, (NOTHING, (b, start))
+                        )
                         largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):
                     break
-            if contacts.multiplier[m] > ZERO and not done:
+            lasts = not forgets(m, contacts, items, contact_particles, body_shapes, frames)
+            if contacts.multiplier[m] > ZERO and lasts and not done:
                 # it has left the body, or a vertex carries it now
                 apply_stored_multiplier(
                     -1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h

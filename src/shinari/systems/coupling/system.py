@@ -209,6 +209,7 @@ class BodyParticles(System):
         self.contact_particles: ContactParticles = ContactParticles.zeros(count, real)
         self.contact_particles.radius[...], self.contact_particles.object[...] = model.radii, model.owners
         self.contact_particles.surface[...] = model.surfaces[model.owners]
+        self.contact_particles.average[...] = _average_inverse_masses(scene)[model.owners]
         if supports is not None:
             shared = {
                 name: supports.arrays[name] for name in ("solid", "normal", "offset", "motion", "grip", "push", "hold")
@@ -414,6 +415,12 @@ class BodyParticles(System):
         """The contacts that pushed in the last step; bodies are counted on from the colliders."""
         found = ContactImpulses.joined([each.contact_impulses() for each in self.lists])
         return replace(found, colliders=self._first_body + self._body_shapes.frames[found.colliders])
+
+
+def _average_inverse_masses(scene: Contents) -> np.ndarray:
+    """Inverse of the mean mass of the particles of each object [1/kg], pinned ones too; 0 where all are fixed."""
+    means = np.array([np.mean(each.masses) for each in scene.particle_objects])
+    return np.divide(1.0, means, out=np.zeros(len(means)), where=means > 0.0)
 
 
 def _pairs_of(held: np.ndarray, elements: np.ndarray | None, shape_frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

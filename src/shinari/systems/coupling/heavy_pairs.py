@@ -1,0 +1,74 @@
+"""Contacts of light particles with heavy bodies: which two are solved together, and which last.
+
+See `shinari.systems.coupling.between` for what is solved.
+"""
+
+from shinari.collision.law import combined_surface, tangential
+from shinari.maths.function import steady
+from shinari.maths.vec3 import ZERO, add, dot, scale
+from shinari.systems.colliders.element_points import vertices
+from shinari.systems.coupling.response import apply_reaction
+
+# Above this part of the inverse mass of a particle, for both bodies, the sweeps of a substep find the load alone. Light
+# fingers then hold better: their joints, which answer after the sweeps, are not in (wA + wB). It is one answer for an
+# object, from its mean mass: particles that are solved together would carry what others beside them do not.
+HEAVY = 6e-4
+# No contact on the other side.
+NOTHING = (-1, -1, (0.0, 0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0))
+
+
+@steady
+def record_impulse(contacts, m, multiplier, rate):
+    """Add an impulse to those of the step."""
+    contacts.impulse[m] = add(contacts.impulse[m], scale(multiplier, rate))
+
+
+@steady
+def opposite_contact(contacts, m, count):
+    """The contact of the same item that pushes most, besides contact m; -1 if none does."""
+    found, most = -1, ZERO
+    for step in (-1, 1):
+        k = m + step
+        while 0 <= k < count and contacts.item[k] == contacts.item[m]:
+            if contacts.multiplier[k] > most:
+                found, most = k, contacts.multiplier[k]
+            k += step
+    return found
+
+
+@steady
+def push_opposite(contacts, frames, body_sweeps, opposite, push, rate):
+    """Push the body on the other side of an item against what it gives to that, and remember it."""
+    (k, _, _, multiplier, friction_multiplier), (b, arm) = opposite
+    n = contacts.normal[k]
+    contacts.multiplier[k] = max(multiplier + dot(n, push), 0.0)
+    contacts.friction_multiplier[k] = add(friction_multiplier, tangential(push, n))
+    record_impulse(contacts, k, push, rate)
+    apply_reaction(frames, body_sweeps, b, arm, push, scale(push, ZERO), rate)
+
+
+@steady
+def opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i):
+    """What pushes particle i besides contact m, if both bodies are heavy for its object."""
+    k = opposite_contact(contacts, m, count)
+    if k < 0:
+        return NOTHING
+    first, second = body_shapes.frame[contacts.body_shape[m]], body_shapes.frame[contacts.body_shape[k]]
+    if (
+        first == second
+        or frames.inverse_mass[first] + frames.inverse_mass[second] >= HEAVY * contact_particles.average[i]
+    ):
+        return NOTHING
+    law = combined_surface(contact_particles.surface[i], body_shapes.surface[contacts.body_shape[k]])
+    return k, contacts.body_shape[k], law, contacts.multiplier[k], contacts.friction_multiplier[k]
+
+
+@steady
+def forgets(m, contacts, items, contact_particles, body_shapes, frames):
+    """Whether an element is so light for its body that its pushes do not last.
+
+    Carried on at its last deepest point, or taken back where it is not any more, they would throw its vertices.
+    """
+    i = vertices(items.points[contacts.item[m]])
+    body = frames.inverse_mass[body_shapes.frame[contacts.body_shape[m]]]
+    return i[0] != i[1] and body + body < HEAVY * contact_particles.average[i[0]]

@@ -1,0 +1,94 @@
+"""What is light between two heavy bodies is not squeezed through, passes on loads, and holds by friction."""
+
+import numpy as np
+import pytest
+from small_scenes import G, precisions
+
+import shinari as sn
+
+THICKNESS = 0.004
+
+
+def stack(mass: float, size: float, slope: float = 0.0, friction: float = 0.6, **options):
+    """A box on a sheet on a box of 10 kg that is held: the simulation, the upper box and the sheet.
+
+    The sheet has 0.03 g a particle: boxes have 3,000 to 300,000 times that.
+    """
+    scene = sn.Scene(gravity=(G * np.sin(slope), -G * np.cos(slope), 0.0))
+    low = scene.add_rigid_body(sn.Box((0.25, 0.1, 0.25)), mass=10.0, position=(0, 0.05, 0), friction=friction)
+    scene.add_joint("fixed", low, anchor=(0, 0, 0))
+    material = sn.ClothMaterial(thickness=THICKNESS, density=0.2, friction=friction)
+    sheet = scene.add_cloth(
+        sn.grid(shape=(21, 21), size=(0.24, 0.24)), material=material, position=(0, 0.1 + 0.5 * THICKNESS, 0)
+    )
+    place = (0, 0.1 + THICKNESS + 0.5 * size, 0)
+    box = scene.add_rigid_body(sn.Box((size, size, size)), mass=mass, position=place, friction=friction)
+    return sn.Simulation(scene, threads=1, sleep=False, **options), box, sheet
+
+
+@precisions
+@pytest.mark.parametrize("side", [1, 2, 8])
+def test_an_impact_on_particles_on_a_body_is_shared(side, precision):
+    """A body comes down on particles that lie on another one: both go on together, m v / (m + M), and keep their gap.
+
+    A particle has a ten-thousandth of the mass. Solved one after the other the bodies met, and came back with half of
+    the speed.
+    """
+    scene = sn.Scene(gravity=(0, 0, 0))
+    low = scene.add_rigid_body(sn.Box((0.25, 0.1, 0.25)), mass=10.0, position=(0, 0.05, 0))
+    places = np.linspace(-0.09, 0.09, side) if side > 1 else [0.0]
+    scene.add_particles([[x, 0.102, z] for x in places for z in places], mass=1e-4, radius=0.002)
+    up = scene.add_rigid_body(sn.Box((0.2, 0.1, 0.2)), mass=1.0, position=(0, 0.15408, 0), velocity=(0, -0.1, 0))
+    sim = sn.Simulation(scene, substeps=10, threads=1, precision=precision)
+    before = sim.momentum()
+    sim.step(4)
+    velocities = sim.state.body_velocities[:, 1]
+    np.testing.assert_allclose(sim.momentum(), before, atol=1e-6)
+    np.testing.assert_allclose(velocities, -0.1 / 11.0, atol=0.03 * 0.1)
+    gap = sim.pose(up).position[1] - sim.pose(low).position[1] - 0.1
+    np.testing.assert_allclose(gap, THICKNESS, rtol=0.03)
+
+
+@precisions
+@pytest.mark.parametrize(
+    ("mass", "size", "substeps"), [(0.1, 0.05, 10), (1.0, 0.05, 10), (1.0, 0.1, 10), (10.0, 0.1, 10), (10.0, 0.05, 20)]
+)
+def test_a_box_lies_on_a_sheet_on_a_box(mass, size, substeps, precision):
+    """It keeps the thickness of the sheet, all is calm, and the sheet bears its weight.
+
+    Boxes of 1 kg came through in a second, those of 10 kg at once.
+    """
+    sim, box, sheet = stack(mass, size, substeps=substeps, precision=precision)
+    sim.step(90)
+    gap = sim.pose(box).position[1] - 0.5 * size - 0.1
+    np.testing.assert_allclose(gap, THICKNESS, rtol=0.02)
+    assert np.abs(sim.velocities(sheet)).max() < 0.02
+    np.testing.assert_allclose(
+        np.mean([_forces_after_a_step(sim, box) for _ in range(10)], axis=0)[1], mass * G, rtol=0.01
+    )
+
+
+def _forces_after_a_step(sim: sn.Simulation, box) -> np.ndarray:
+    sim.step()
+    return np.array(sim.forces(box))
+
+
+@precisions
+@pytest.mark.parametrize("slope", [0.3, 0.5])
+@pytest.mark.parametrize("mass", [0.1, 1.0])
+def test_friction_holds_a_box_on_a_sheet_on_a_slope(mass, slope, precision):
+    """tan 0.5 is 0.55, the coefficient of friction 0.6: the box slipped by 1 to 60 mm in a second."""
+    sim, box, _ = stack(mass, 0.05, slope=slope, precision=precision)
+    sim.step(60)
+    x, y, _ = sim.pose(box).position
+    assert abs(x) < 1e-4
+    np.testing.assert_allclose(y - 0.025 - 0.1, THICKNESS, rtol=0.02)
+
+
+@precisions
+def test_a_box_slides_down_a_sheet_on_a_slope(precision):
+    """With friction below tan it slides at g (sin - mu cos), until a third of the way to the edge of the sheet."""
+    sim, box, _ = stack(0.1, 0.05, slope=0.3, friction=0.2, precision=precision)
+    sim.step(12)
+    expected = 0.5 * G * (np.sin(0.3) - 0.2 * np.cos(0.3)) * 0.2**2
+    np.testing.assert_allclose(sim.pose(box).position[0], expected, rtol=0.15)
