@@ -154,5 +154,5 @@ def note_velocity(i, contact_particles: ContactParticles, particles: Particles):
 
 @kernel
 def note_motion(b, frames: Frames, body_sweeps: BodySweeps):
-    """Keep the velocities of a frame at the start of the substep."""
-    body_sweeps.start_v[b], body_sweeps.start_w[b] = frames.v[b], frames.w[b]
+    """Keep the velocities of a frame at the start of the substep, in which it has pushed nothing yet."""
+    body_sweeps.start_v[b], body_sweeps.start_w[b], body_sweeps.pinches[b] = frames.v[b], frames.w[b], False

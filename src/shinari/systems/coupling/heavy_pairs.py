@@ -64,11 +64,21 @@ def opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i):
 
 
 @steady
-def forgets(m, contacts, items, contact_particles, body_shapes, frames):
-    """Whether an element is so light for its body that its pushes do not last.
+def note_pinch(m, contacts, items, contact_particles, count, body_shapes, frames, body_sweeps):
+    """Note that two heavy bodies push the particle of contact m, if they do."""
+    i = vertices(items.points[contacts.item[m]])
+    if i[0] == i[1]:
+        opposite = opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i[0])
+        if opposite[0] >= 0:
+            body_sweeps.pinches[body_shapes.frame[opposite[1]]] = True
 
-    Carried on at its last deepest point, or taken back where it is not any more, they would throw its vertices.
+
+@steady
+def forgets(m, contacts, items, body_shapes, body_sweeps):
+    """Whether an element is at a body that presses on particles between it and another: then its pushes do not last.
+
+    Particles carry the load. Pushes of the element that go on at its last deepest point, or are taken back where it is
+    not any more, would throw them.
     """
     i = vertices(items.points[contacts.item[m]])
-    body = frames.inverse_mass[body_shapes.frame[contacts.body_shape[m]]]
-    return i[0] != i[1] and body + body < HEAVY * contact_particles.average[i[0]]
+    return i[0] != i[1] and body_sweeps.pinches[body_shapes.frame[contacts.body_shape[m]]]

@@ -57,6 +57,7 @@ def body_shape_table(body_shapes: "BodyShapes") -> BodyShapeTable:
 class BodySweeps(Record):
     """Frames while contacts with particles are solved, F rows."""
 
+    pinches = Field(np.bool_, doc="whether it begins the substep with pushes on a light particle on another heavy body")
     before = Field(np.float64, 4, doc="quaternion before a sweep")
     torque = Field(np.float64, 3, unit="N m s", doc="moment of the impulses of a sweep")
     reference_x = Field(np.float64, 3, unit="m", doc="origin at the last detection")

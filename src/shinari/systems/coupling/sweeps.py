@@ -36,7 +36,14 @@ from shinari.systems.colliders.element_points import (
 from shinari.systems.colliders.elements import deepest
 from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD
-from shinari.systems.coupling.heavy_pairs import NOTHING, forgets, opposite_of, push_opposite, record_impulse
+from shinari.systems.coupling.heavy_pairs import (
+    NOTHING,
+    forgets,
+    note_pinch,
+    opposite_of,
+    push_opposite,
+    record_impulse,
+)
 from shinari.systems.coupling.records import (
     BodyShapeTable,
     BodySweeps,
@@ -198,10 +205,11 @@ def apply_stored_multipliers(
     pushed that much less.
     """
     for m in range(counts.contacts[0]):
-        if not contacts.settled[m] or forgets(m, contacts, items, contact_particles, body_shapes, frames):
+        if not contacts.settled[m] or forgets(m, contacts, items, body_shapes, body_sweeps):
             clear_multiplier(contacts, m)
             contacts.settled[m] = True
         if contacts.multiplier[m] > ZERO:
+            note_pinch(m, contacts, items, contact_particles, counts.contacts[0], body_shapes, frames, body_sweeps)
             i = vertices(items.points[contacts.item[m]])
             part = vertex_weights(contacts.weights[m], i)
             w, b = inverse_mass_at(particles.x, i, part), body_shapes.frame[contacts.body_shape[m]]
@@ -470,8 +478,7 @@ def project_elements(meshes: bool) -> Kernel:
                         largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):
                     break
-            lasts = not forgets(m, contacts, items, contact_particles, body_shapes, frames)
-            if contacts.multiplier[m] > ZERO and lasts and not done:
+            if contacts.multiplier[m] > ZERO and not (done or forgets(m, contacts, items, body_shapes, body_sweeps)):
                 # it has left the body, or a vertex carries it now
                 apply_stored_multiplier(
                     -1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
