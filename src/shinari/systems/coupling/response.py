@@ -228,7 +228,7 @@ def response(meshes: bool) -> Shared:
         give = along + other
         if not give > ZERO:
             return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap, w, zero
-        soft = law[3] * inverse_h2
+        soft = law[COMPLIANCE] * inverse_h2
         # of friction along a normal that has turned since a part lies along the normal of now: it counts as push
         multiplier, friction_multiplier = multiplier + dot(n, friction_multiplier), tangential(friction_multiplier, n)
         # the substep begins with the push of the last one, which is taken back where it was too much

@@ -76,8 +76,8 @@ from shinari.systems.coupling.response import (
     note_pose,
     withdraw_response,
 )
+from shinari.systems.coupling.stored_pushes import apply_stored_multipliers
 from shinari.systems.coupling.sweeps import (
-    apply_stored_multipliers,
     check_convergence,
     project_elements,
     project_particles,
