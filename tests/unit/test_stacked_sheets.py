@@ -119,3 +119,62 @@ def test_a_resumed_stack_and_one_on_two_threads_have_the_same_bits(tmp_path):
         run.step(10)
     assert runs[0].state == runs[1].state
     assert runs[0].state == runs[2].state
+
+
+def shifted_stack(layers, precision):
+    """Sheets of 16 x 16 with edges of 1 cm and 2 mm of thickness on a plane, each shifted at random."""
+    scene, rng = sn.Scene(), np.random.default_rng(3)
+    scene.add_collider(sn.Plane(), friction=0.5)
+    material = sn.ClothMaterial(thickness=0.002, density=0.2)
+    for k in range(layers):
+        x, z = rng.uniform(-0.005, 0.005, 2)
+        sheet = sn.grid(shape=(16, 16), size=(0.15, 0.15))
+        scene.add_cloth(
+            sheet, material=material, self_collision="triangles", position=(x, 0.0011 + 0.0021 * k, z)
+        )  # fmt: skip
+    return sn.Simulation(scene, sleep=False, substeps=10, precision=precision)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize(("layers", "least"), [(3, 0.1), (6, 1.0)])
+def test_a_stack_of_shifted_sheets_does_not_shiver(layers, least, precision):
+    """Gravity moves a free particle by 16 mm/s in a substep; half of the stack is slower than `least` mm/s."""
+    simulation = shifted_stack(layers, precision)
+    simulation.run(0.6, progress=False)
+    fastest = np.zeros((layers, 256))
+    for _ in range(6):
+        simulation.step()
+        speeds = np.linalg.norm(simulation.state.velocities.astype(np.float64), axis=1)
+        fastest = np.maximum(fastest, 1e3 * speeds.reshape(layers, 256))
+    assert np.median(fastest, axis=1).max() < least
+
+
+RAISED = np.array([[-0.05, 0.0, -0.05], [0.05, 0.0, -0.05], [0.05, 0.0, 0.05], [-0.05, 0.0, 0.05], [0.0, 0.02, 0.0]])
+AROUND = np.array([[1, 0, 4], [2, 1, 4], [3, 2, 4], [0, 3, 4]])
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["edge of a sheet", "edge of a sheet across", "rope"])
+def test_a_tip_holds_an_edge(kind, precision):
+    """What lies with an edge on the tip of a pinned sheet keeps its distance, though edges meet at a vertex."""
+    scene, material = sn.Scene(gravity=(0.0, 0.0, 0.0)), sn.ClothMaterial(thickness=0.01, density=0.2)
+    tip = scene.add_cloth((RAISED, AROUND), material=material)
+    tip.pin(np.arange(5))
+    ends = np.array([[-0.04, 0.035, 0.001], [0.04, 0.035, 0.001]])
+    if kind == "rope":
+        falls = scene.add_rope(ends, material=sn.RopeMaterial(radius=0.005))
+    else:
+        sides = np.array([[0.0, 0.05, -0.04], [0.0, 0.05, 0.04]])
+        vertices = np.concatenate([ends, sides])
+        faces = np.array([[0, 1, 2], [1, 0, 3]]) if kind == "edge of a sheet" else np.array([[0, 2, 3], [1, 3, 2]])
+        vertices[:, 1] = 0.035
+        falls = scene.add_cloth((vertices, faces), material=material)
+    simulation = sn.Simulation(scene, substeps=10, precision=precision, sleep=False)
+    simulation.velocities(falls)[:] = (0.0, -0.5, 0.0)
+    least = np.inf
+    for _ in range(6):
+        simulation.step()
+        first = 2 if kind.endswith("across") else 0
+        edge = np.asarray(simulation.positions(falls), np.float64)[first : first + 2]
+        least = min(least, edge[:, 1].mean() - 0.02)
+    assert 0.0095 < least < 0.0105

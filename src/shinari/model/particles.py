@@ -44,6 +44,7 @@ class Clock(Record):
     substep_length = Field(real, unit="s")
     substep = Field(np.int64, doc="number of the substep")
     iteration = Field(np.int64, doc="number of the iteration in it; 0 again in the second")
+    calm = Field(np.int64, doc="whether sheets or ropes that lie on each other are almost at rest")
     contact_pass = Field(np.int64, doc="number of the pass over the contacts, counted on from substep to substep")
     first = Field(np.int64, doc="whether this pass is the first one of a substep")
     local = Field(np.int64, doc="whether this pass takes only contacts of what the last one moved noticeably")

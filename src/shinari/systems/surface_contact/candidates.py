@@ -67,6 +67,7 @@ def objects_of(model: Model, who: Participants) -> Objects:
         takes_part=np.array([each is not None for each in who.members], bool),
         alone=who.alone,
         loose=who.loose,
+        has_triangles=np.isin(np.arange(count), model.owners[who.triangles]),
         reach_along=who.reach_along,
         surface=model.surfaces,
         box=np.zeros((count, 6), model.real),

@@ -45,13 +45,14 @@ class SurfaceDetection:
     Attributes:
         detection: Its state.
         members: Particles that take part; the first `detection.members` count.
+        slow: Speed [m/s] below which the scene is calm; 0: never.
     """
 
     def __init__(
         self, finder: Finder, table: RowTable, members: np.ndarray, who: Participants, h: float, each_substep: bool
     ) -> None:
         self._finder, self._table, self._edge_length, self._h = finder, table, who.edge_length, h
-        self._each_substep, self._surfaces_meet = each_substep, who.surfaces_meet
+        self._each_substep, self._surfaces_meet, self.slow = each_substep, who.surfaces_meet, 0.0
         self.detection, self.members = (
             DetectionState.zeros(1, table.rows.precision),
             Members(particle=members.astype(np.uint32)),
@@ -105,7 +106,7 @@ class SurfaceDetection:
         with p.when((detection.every, 0)):
             sums, lengths = self._gradient_sums, (self._edge_length, self._h)
             p.launch(sum_gradient, members, detection, paths, sums, count=blocks, grain=16)
-            p.serial(begin_frame, sums, detection, *lengths, self._each_substep)
+            p.serial(begin_frame, sums, detection, *lengths, self.slow, self._each_substep)
             finder.record_find(p, detection, members)
             table.record_exchange(p, paths, detection)
 

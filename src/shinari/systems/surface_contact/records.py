@@ -57,6 +57,7 @@ class Objects(Record, ragged=True):
     takes_part = Field(np.bool_)
     alone = Field(np.bool_, doc="whether it passes through itself")
     loose = Field(np.bool_, doc="whether its particles have neither edges nor triangles")
+    has_triangles = Field(np.bool_)
     has_room = Field(np.bool_, doc="whether no element is nearer to another one of it at rest than both keep")
     reach_along = Field(
         real, 2, unit="m", doc="distance along a rope under which its points never touch, and its length as a ring"
@@ -112,6 +113,7 @@ class DetectionState(Record):
     bow = Field(real, doc="how far a path in the frame leaves its chord, as part of the displacement less the mean")
     horizon = Field(real, unit="s", doc="time for which boxes look ahead beyond the goals")
     ahead = Field(real, unit="s", doc="the same until the end of the step")
+    calm = Field(np.int64, doc="whether sheets or ropes that lie on each other are almost at rest")
     stray = Field(real, unit="m", doc="how far a particle may stray from its way along each axis")
     few = Field(np.float64, doc="when more than this part of the particles is astray all pairs are found anew")
     members = Field(np.int64, doc="particles that take part now")
@@ -164,6 +166,7 @@ class Rows(Record):
     approach = Field(real, unit="m/s", doc="relative velocity along n at the start of the substep")
     bound = Field(real, unit="m", doc="sum of the paths of its particles from which on it may overlap")
     multiplier = Field(real, unit="kg m", doc="sum of the pushes over their inverse masses in this substep")
+    hold = Field(real, 3, unit="kg m", doc="the same of friction, where a row may take back what it has pushed")
     base = Field(real, unit="m", doc="distance when it was last taken plus what its particles had travelled")
     impulse = Field(real, 3, unit="N s", doc="impulse on the first point, summed over the step")
     time = Field(real, doc="time of impact in the substep; 1 where it is safe")

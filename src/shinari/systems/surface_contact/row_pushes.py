@@ -1,8 +1,8 @@
 """How contact rows move their four points: weights times inverse masses, impulses in kg m."""
 
-from shinari.collision.law import combined_surface, friction, tangential
+from shinari.collision.law import combined_surface, friction
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, norm, scale
+from shinari.maths.vec3 import ONE, ZERO, norm, scale, sub
 from shinari.systems.colliders.collide import displacement_of
 
 
@@ -80,8 +80,6 @@ def push_points(points, masses, along, quiet, particles, contact_particles):
 
 
 @steady
-def rubbing(points, w, masses, n, change, law, particles, h):
-    """Impulse by which the sides of a row rub at each other after a change of its multiplier [kg m]."""
-    mobility = mobility_of(w, masses)
-    slip = tangential(slip_of(w, points, particles, h), n)
-    return scale(friction(slip, change * mobility, law), -ONE / mobility)
+def grip_of(held, slip, mobility, load, law):
+    """Friction in a substep so far [kg m], from that before, the slip [m] and the multiplier that bounds it."""
+    return scale(friction(sub(scale(held, mobility), slip), load * mobility, law), ONE / mobility)

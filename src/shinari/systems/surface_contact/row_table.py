@@ -187,7 +187,8 @@ def write_row(
     r = unused.row[free - reused + place] if place < reused else counts.rows[0] + place - reused
     fresh.row[k] = r
     rows.points[r], rows.edges[r], rows.gap[r] = candidates.points[k], candidates.edges[k], candidates.gap[k]
-    rows.active[r], rows.impulse[r], rows.multiplier[r] = False, (ZERO, ZERO, ZERO), ZERO
+    none = ZERO, ZERO, ZERO
+    rows.active[r], rows.impulse[r], rows.multiplier[r], rows.hold[r] = False, none, ZERO, none
     rows.base[r] = np.float32(-np.inf)
 
 

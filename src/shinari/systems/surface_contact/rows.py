@@ -8,6 +8,9 @@
 What C fell in the substep is pushed back and gives velocity; what overlapped at its start comes out at a limited speed
 and gives none. Friction takes from the slip of the substep up to mu times the push, all of it when that is enough
 (Macklin et al. 2014, Unified Particle Physics, eq. 24). With a compliance the row is one of XPBD (Macklin et al. 2016).
+
+In a stack that is calm sums of pushes and of friction are kept in a substep: what other rows have pushed apart since
+takes back what a row has pushed, as in projected Gauss-Seidel. Else pushes only add up, and stacks hop and shiver.
 """
 
 import numpy as np
@@ -17,7 +20,6 @@ from shinari.collision.law import (
     COMPLIANCE,
     RECOVERY,
     SLIDING_FRICTION,
-    friction,
     normal_response,
     recovery,
     tangential,
@@ -32,6 +34,7 @@ from shinari.model.particles import Clock, Particles
 from shinari.systems.colliders.supports import Supports
 from shinari.systems.paths.records import PathState
 from shinari.systems.surface_contact.lanes import store_vector, vector_at
+from shinari.systems.surface_contact.pair_points import is_for_vertex
 from shinari.systems.surface_contact.pressed_points import (
     NEITHER,
     find_pressed,
@@ -52,10 +55,10 @@ from shinari.systems.surface_contact.records import (
 )
 from shinari.systems.surface_contact.row_pushes import (
     add_to,
+    grip_of,
     law_between,
     mobility_of,
     push_points,
-    rubbing,
     slip_of,
     sum_of_four,
 )
@@ -182,7 +185,8 @@ def step_aside(_, counts: RowCounts, clock: Clock):
 
 @kernel(fastmath=STEADY)
 def refresh_rows(
-    b, counts: RowCounts, rows: Rows, particles: Particles, supports: Supports, paths: Paths, frames: Frames, h: real
+    b, counts: RowCounts, rows: Rows, particles: Particles, contact_particles: ContactParticles, objects: Objects,
+    clock: Clock, supports: Supports, paths: Paths, frames: Frames, h: real,
 ):  # fmt: skip
     """Find how far the particles of a batch of rows may stray in a substep until the rows overlap.
 
@@ -198,7 +202,7 @@ def refresh_rows(
         least = rows.base[r] - (travel[i0, 0] + travel[i1, 0] + travel[i2, 0] + travel[i3, 0])
         second = max(travel[i2, 1], travel[i3, 1])
         ahead = max(travel[i0, 1], travel[i1, 1]) + second if two else travel[i0, 1] + max(travel[i1, 1], second)
-        rows.multiplier[r], rows.active[r], rows.start[r] = ZERO, False, least
+        rows.multiplier[r], rows.hold[r], rows.active[r], rows.start[r] = ZERO, (ZERO, ZERO, ZERO), False, least
         rows.bound[r] = least - ahead - gap if gap >= ZERO else FAR
         stray = travel[i0, 2] + travel[i1, 2] + travel[i2, 2] + travel[i3, 2]
         if gap >= ZERO and least - ahead < gap + stray:
@@ -218,7 +222,9 @@ def refresh_rows(
             r = taken[k]
             take_distance(r, lanes, k, rows, paths)
             apart = expected_clearance(r, lanes, k, rows, particles, h)
-            if apart < NEAR * rows.gap[r]:
+            w = lanes[9, k], lanes[10, k], lanes[11, k], lanes[12, k]
+            both = vector_at(lanes, 0, k), sub(vector_at(lanes, 6, k), vector_at(lanes, 3, k))
+            if apart < NEAR * rows.gap[r] and not is_for_vertex(r, w, both, rows, contact_particles, objects, clock):
                 take(r, lanes, k, rows, particles, paths, frames)
             if len(supports) > 0 and rows.active[r] and may_press(r, rows, particles.x):
                 counts.pressing[0] = 1
@@ -248,8 +254,8 @@ def evaluate_fresh(k, fresh: Places, rows: Rows, particles: Particles, paths: Pa
 
 @kernel(fastmath=STEADY)
 def find_deep(
-    r, rows: Rows, particles: Particles, contact_particles: ContactParticles, paths: Paths, frames: Frames,
-    clock: Clock, counts: RowCounts, path_state: PathState
+    r, rows: Rows, particles: Particles, contact_particles: ContactParticles, objects: Objects,
+    paths: Paths, frames: Frames, clock: Clock, counts: RowCounts, path_state: PathState
 ):  # fmt: skip
     """Tell whether a row that has not pushed is deep at the end of the displacements; local passes begin there.
 
@@ -271,7 +277,10 @@ def find_deep(
     # the normal that was taken last tells most
     if height(rows.edges[r], rows.normal[r], a, b, c) >= least:
         return
-    if norm(gap_vector(nearest_points(rows.edges[r], a, b, c), a, b, c)) < least:
+    w = nearest_points(rows.edges[r], a, b, c)
+    if norm(gap_vector(w, a, b, c)) < least and not is_for_vertex(
+        r, w, (a, sub(c, b)), rows, contact_particles, objects, clock
+    ):
         if not rows.active[r]:
             evaluate(r, rows, particles, paths, frames)
         counts.deep[0], number = 1, clock.contact_pass[0]
@@ -303,6 +312,31 @@ def was_any_moved(r, rows, contact_particles, clock):
 
 
 @steady
+def response(r, rows, depth, most, takes_back, scaled_compliance, mobility, lively, reach):
+    """Change of the multiplier of a row, and displacement that brings no velocity [m].
+
+    Args:
+        r: The row.
+        rows: The rows.
+        depth: Depth now [m].
+        most: Displacement that may bring velocity [m].
+        takes_back: Whether it takes back what it has pushed, where others have pushed it apart since.
+        scaled_compliance: Compliance / h^2 [1/kg].
+        mobility: Sum of the inverse masses along the normal [1/kg].
+        lively: Overlap of the start that brings velocity [m].
+        reach: How far what overlapped at the start may come out [m].
+    """
+    zero, old = ZERO * depth, rows.multiplier[r]
+    # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
+    before = max(rows.gap[r] - rows.distance[r] - lively, zero)
+    out = recovery(RECOVERY * min(depth, before), reach) if scaled_compliance == ZERO else zero
+    fresh, least = min(depth - before, most), zero
+    if takes_back:
+        fresh, least = max(fresh, min(depth, zero)), -old
+    return normal_response(depth, fresh, old, scaled_compliance, mobility, least), out
+
+
+@steady
 def solve(r, rows, particles, contact_particles, supports, objects, frames, clock, reach):
     """Solve one row; return what it overlapped, as part of its gap, and the sum of the displacements [m].
 
@@ -324,8 +358,7 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
     a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
     apart = height(rows.edges[r], n, a, b, c) - gap
     rows.bound[r] = gone + apart
-    if apart >= ZERO:
-        # what has pushed does not pull
+    if apart >= ZERO and old <= ZERO:
         return zero, zero
     # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
     # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
@@ -348,41 +381,40 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
         return zero, zero
     if side != NEITHER:
         depth /= dot(n, up)
-    scaled_compliance = law[COMPLIANCE] / (h * h)
-    # what overlapped at the start comes out silently; a compliant row is in equilibrium at some depth and pushes
-    before = max(gap - rows.distance[r] - LIVELY * h, ZERO)
-    out = recovery(RECOVERY * min(depth, before), reach) if scaled_compliance == ZERO else depth - depth
-    own, fresh = (zero, zero, zero), depth - before
+    own, most = (zero, zero, zero), zero + FAR
     if side != NEITHER:
         own = slip_on_colliders(supports, particles, side, two, points, w, h)
         # velocity stops its approach to the collider, no more: what moves over an uneven layer is not thrown
-        fresh = min(fresh, max(LIVELY * h - dot(own, up), zero))
-    change = normal_response(depth, fresh, old, scaled_compliance, mobility, ZERO)
+        most = max(LIVELY * h - dot(own, up), zero)
+    takes_back = clock.calm[0] != 0
+    change, out = response(r, rows, depth, most, takes_back, law[COMPLIANCE] / (h * h), mobility, LIVELY * h, reach)
     push = change * mobility
-    if push == ZERO and out == ZERO:
+    if push == ZERO and out == ZERO and not (takes_back and old > ZERO):
         return zero, zero
     rows.weights[r], rows.normal[r], rows.bound[r] = w, n, -ONE
     rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
     # friction: the relative displacement of the two points in this substep, along the surface
-    slip, rough = slip_of(w, points, particles, h), law
-    if side != NEITHER and (law[SLIDING_FRICTION] > grip or norm(tangential(sub(slip, own), up)) < DRAWN * h):
-        # what it lies on holds a light layer, which moves little then; one that is as heavy passes on what rubs at it
-        hold = zero if supports.even[0] and law[SLIDING_FRICTION] > grip else grip
-        slip, rough = own, (min(law[0], hold), min(law[1], hold), law[2], law[3])
-    inverse = ONE / mobility
-    along = scale(sub(scale(up, push + out), friction(tangential(slip, up), push, rough)), inverse)
-    quiet = scale(up, out * inverse)
+    slip, rough, load = slip_of(w, points, particles, h), law, old + change if takes_back else change
+    none = zero, zero, zero
+    held, rubs = tangential(rows.hold[r], up) if takes_back else none, side != NEITHER and law[SLIDING_FRICTION] > grip
+    # what lies on a collider holds a light layer, which moves little; one that is as heavy passes on what rubs at it
+    passes_on = rubs and supports.even[0]
+    if side != NEITHER and (rubs or norm(tangential(sub(slip, own), up)) < DRAWN * h):
+        slip, rough = own, (min(law[0], grip), min(law[1], grip), law[2], law[3])
+    hold = held if passes_on else grip_of(held, tangential(slip, up), mobility, load, rough)
+    along, quiet = add(scale(up, (push + out) / mobility), sub(hold, held)), scale(up, out / mobility)
     moved_by = push_points(points, moving, along, quiet, particles, contact_particles)
     if side != NEITHER:
         tell_colliders(supports, x, side, two, points, w, sub(along, quiet))
-        if law[SLIDING_FRICTION] > grip:
-            rubs = rubbing(points, w, masses, up, change, law, particles, h)
-            moved_by += push_points(points, masses, rubs, scale(up, ZERO), particles, contact_particles)
-            along = add(along, rubs)
+    if rubs:
+        slip, last = tangential(slip_of(w, points, particles, h), up), held if passes_on else none
+        hold = grip_of(last, slip, mobility_of(w, masses), load, law)
+        moved_by += push_points(points, masses, sub(hold, last), none, particles, contact_particles)
+        along = add(along, sub(hold, last))
     add_to(rows.impulse, r, ONE / h, sub(along, quiet))
-    rows.multiplier[r] = old + change
+    rows.multiplier[r], rows.hold[r] = old + change, hold
     rows.distance[r] += out
-    if push > NOTICEABLE * gap:
+    if abs(push) > NOTICEABLE * gap:
         note_all_moved(contact_particles.moved_in, points, x, number)
     return push / gap, moved_by
 
@@ -436,6 +468,8 @@ def find_overlap(_, overlaps: BlockOverlaps, current: CurrentColour, counts: Row
 
 
 @kernel
-def tell_overlap(_, counts: RowCounts, passes: ContactPasses):
-    """Raise the largest overlap of a turn to that of the rows."""
+def tell_overlap(_, counts: RowCounts, passes: ContactPasses, clock: Clock, most: int):
+    """Raise the largest overlap of a turn to that of the rows; a calm stack asks for so many passes at least."""
     passes.overlap[0] = max(passes.overlap[0], counts.overlap[0])
+    if clock.calm[0] != 0:
+        passes.wanted[0] = max(passes.wanted[0], most)

@@ -51,6 +51,8 @@ from shinari.systems.surface_contact.settling import settle_block
 
 # Passes when pairs are found in the middle of a substep, of what is deep and of what that moves.
 LATE_PASSES = 4
+# Passes of sheets and ropes on each other that are slower than gravity makes them in a substep: with three they shiver.
+CALM_PASSES = 6
 
 
 class SurfaceContacts(System):
@@ -102,6 +104,8 @@ class SurfaceContacts(System):
             self._supports = self._colliders.supports
         if len(self._supports):
             self.layers = LayerSupports(self.rows, self._supports, self._contact_particles, self._finder.objects)
+            if self._supports.even[0]:
+                self._detection.slow = float(np.linalg.norm(self._model.gravity)) * self._settings.substep
 
     @property
     def detections(self) -> int:
@@ -152,13 +156,14 @@ class SurfaceContacts(System):
         starts = self._paths, self._contact_particles, self._particles, self._frames
         p.launch(start_paths, members, *starts, h, count=count, grain=2048)
         self._detection.record(p)
+        p.copy((detection.calm, 0), (self._clock.calm, 0))
         p.serial(count_substep, detection)
         p.launch(expect_length, members, self._paths, detection, h, count=count, grain=2048)
         p.serial(count_batches, table)
         if self.layers is not None:
             self.layers.record_forget(p)
             p.copy(0, (table.pressing, 0))
-        records = self._particles, self._supports, self._paths, self._frames, h
+        records = self._particles, *self.surfaces, self._clock, self._supports, self._paths, self._frames, h
         p.launch(refresh_rows, table, self.rows.rows, *records, count=(table.batches, 0), grain=64)
         p.serial(step_aside, table, self._clock)
 
@@ -178,8 +183,8 @@ class SurfaceContacts(System):
             self.layers.record_pass_on(p, self._particles, h)
 
     def record_overlap(self, p: Program, passes: ContactPasses) -> None:
-        """Tell the largest overlap, as part of the gap."""
-        p.serial(tell_overlap, self.rows.table, passes)
+        """Tell the largest overlap, as part of the gap; a stack that is calm gets passes until it rests."""
+        p.serial(tell_overlap, self.rows.table, passes, self._clock, CALM_PASSES)
 
     def path_certifier(self, certificate: Certificate) -> SurfacePaths:
         """The certifier of the displacements of the substep."""
@@ -218,7 +223,7 @@ class SurfaceContacts(System):
         p.copy(0, (table.deep, 0))
         p.launch(measure_displacement, members, self._paths, self._detection.detection, count=count, grain=2048)
         p.launch(measure_path, members, self._contact_particles, self._particles, count=count, grain=2048)
-        records = self._particles, self._contact_particles, self._paths, self._frames, self._clock, table, path_state
+        records = self._particles, *self.surfaces, self._paths, self._frames, self._clock, table, path_state
         p.launch(find_deep, self.rows.rows, *records, count=(table.rows, 0), grain=1024)
         with p.when((table.deep, 0)):
             p.copy(1, (self._clock.local, 0))
