@@ -156,25 +156,27 @@ AROUND = np.array([[1, 0, 4], [2, 1, 4], [3, 2, 4], [0, 3, 4]])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["edge of a sheet", "edge of a sheet across", "rope"])
 def test_a_tip_holds_an_edge(kind, precision):
-    """What lies with an edge on the tip of a pinned sheet keeps its distance, though edges meet at a vertex."""
-    scene, material = sn.Scene(gravity=(0.0, 0.0, 0.0)), sn.ClothMaterial(thickness=0.01, density=0.2)
+    """What begins to fall with an edge on the tip of a pinned sheet stays; free it would be 1.4 mm lower in a step.
+
+    Edges meet at the tip. It keeps off the triangles of the other sheet; the rope has none, and is held by its edge.
+    """
+    scene, material = sn.Scene(), sn.ClothMaterial(thickness=0.01, density=0.2)
+    scene.add_collider(sn.Plane(offset=-1.0))
     tip = scene.add_cloth((RAISED, AROUND), material=material)
     tip.pin(np.arange(5))
-    ends = np.array([[-0.04, 0.035, 0.001], [0.04, 0.035, 0.001]])
+    # only scenes in which several objects can move have calm stacks
+    scene.add_cloth(
+        (RAISED[:3] * (1.0, 0.0, 1.0), np.array([[0, 2, 1]])), material=material, position=(0.5, -0.995, 0.0)
+    )
+    height = 0.03 + 1e-6
+    points = np.array([[-0.04, height, 0.001], [0.04, height, 0.001], [0.0, height, -0.04], [0.0, height, 0.04]])
     if kind == "rope":
-        falls = scene.add_rope(ends, material=sn.RopeMaterial(radius=0.005))
+        falls = scene.add_rope(points[:2], material=sn.RopeMaterial(density=0.01, radius=0.005))
     else:
-        sides = np.array([[0.0, 0.05, -0.04], [0.0, 0.05, 0.04]])
-        vertices = np.concatenate([ends, sides])
         faces = np.array([[0, 1, 2], [1, 0, 3]]) if kind == "edge of a sheet" else np.array([[0, 2, 3], [1, 3, 2]])
-        vertices[:, 1] = 0.035
-        falls = scene.add_cloth((vertices, faces), material=material)
+        falls = scene.add_cloth((points, faces), material=material)
     simulation = sn.Simulation(scene, substeps=10, precision=precision, sleep=False)
-    simulation.velocities(falls)[:] = (0.0, -0.5, 0.0)
-    least = np.inf
-    for _ in range(6):
-        simulation.step()
-        first = 2 if kind.endswith("across") else 0
-        edge = np.asarray(simulation.positions(falls), np.float64)[first : first + 2]
-        least = min(least, edge[:, 1].mean() - 0.02)
-    assert 0.0095 < least < 0.0105
+    simulation.step()
+    first = 2 if kind == "edge of a sheet across" else 0
+    edge = np.asarray(simulation.positions(falls), np.float64)[first : first + 2]
+    assert edge[:, 1].mean() - 0.02 == pytest.approx(0.01, abs=2e-4)

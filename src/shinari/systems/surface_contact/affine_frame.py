@@ -17,6 +17,7 @@ from shinari.maths.function import steady
 from shinari.maths.mat3 import cofactors, determinant
 from shinari.maths.poses import rotate_vector
 from shinari.maths.vec3 import add, dot, norm, scale, sub
+from shinari.model.particles import Clock
 from shinari.systems.surface_contact.records import DetectionState, GradientSums, Members, Paths
 
 # Particles in a block of sums.
@@ -145,11 +146,12 @@ def sum_gradient(b, members: Members, detection: DetectionState, paths: Paths, s
 
 @kernel(fastmath=STEADY)
 def begin_frame(
-    _, sums: GradientSums, detection: DetectionState, edge_length: real, h: real, slow: np.float64, each_substep: bool
+    _, sums: GradientSums, detection: DetectionState, clock: Clock, edge_length: real, h: real, slow: np.float64,
+    each_substep: bool
 ):  # fmt: skip
     """All pairs are found: begin the frame anew, and find how far boxes reach.
 
-    A scene is calm where the mean of the squares of the velocities, less their mean, is below that of `slow` [m/s].
+    The scene is calm where the root mean square of the velocities, less their mean, is below `slow` [m/s].
     """
     x, y, z = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     u, v, w, squares = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
@@ -158,7 +160,7 @@ def begin_frame(
         x, y, z = add(x, (p[0], p[1], p[2])), add(y, (p[3], p[4], p[5])), add(z, (p[6], p[7], p[8]))
         u, v, w = add(u, (q[0], q[1], q[2])), add(v, (q[3], q[4], q[5])), add(w, (q[6], q[7], q[8]))
         squares += sums.squares[b]
-    detection.calm[0] = np.sqrt(squares / max(detection.members[0], 1)) < slow
+    clock.calm[0] = np.sqrt(squares / max(detection.members[0], 1)) < slow
     more = SPREAD * (x[0] + y[1] + z[2])
     columns = (x[0] + more, x[1], x[2]), (y[0], y[1] + more, y[2]), (z[0], z[1], z[2] + more)
     whole = determinant(columns)

@@ -11,7 +11,7 @@ from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets, Scan
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, add, norm, scale, sub
-from shinari.model.particles import Particles
+from shinari.model.particles import Clock, Particles
 from shinari.systems.surface_contact.affine_frame import (
     CHUNK,
     begin_frame,
@@ -81,7 +81,7 @@ class SurfaceDetection:
         detection.detections[0] = detection.renewals[0] = 0
         paths.outside[...] = False
 
-    def record(self, p: Program) -> None:
+    def record(self, p: Program, clock: Clock) -> None:
         """Look at the places at the start of the substep, the goals and the velocities; write rows where it is time."""
         detection, paths, members, table, finder = (
             self.detection,
@@ -106,7 +106,7 @@ class SurfaceDetection:
         with p.when((detection.every, 0)):
             sums, lengths = self._gradient_sums, (self._edge_length, self._h)
             p.launch(sum_gradient, members, detection, paths, sums, count=blocks, grain=16)
-            p.serial(begin_frame, sums, detection, *lengths, self.slow, self._each_substep)
+            p.serial(begin_frame, sums, detection, clock, *lengths, self.slow, self._each_substep)
             finder.record_find(p, detection, members)
             table.record_exchange(p, paths, detection)
 

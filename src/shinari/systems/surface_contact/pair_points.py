@@ -6,7 +6,7 @@ from shinari.geometry.proximity import gap_vector, nearest_points
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, norm, sub
 
-# A nearest point of an edge is at its vertex within this part of the gap: an edge beside it is as near to 1e-3.
+# A nearest point of an edge is at a vertex within this part of the gap of it, which is as near then, to 1e-3.
 AT_VERTEX = np.float32(0.05)
 
 

@@ -113,7 +113,6 @@ class DetectionState(Record):
     bow = Field(real, doc="how far a path in the frame leaves its chord, as part of the displacement less the mean")
     horizon = Field(real, unit="s", doc="time for which boxes look ahead beyond the goals")
     ahead = Field(real, unit="s", doc="the same until the end of the step")
-    calm = Field(np.int64, doc="whether sheets or ropes that lie on each other are almost at rest")
     stray = Field(real, unit="m", doc="how far a particle may stray from its way along each axis")
     few = Field(np.float64, doc="when more than this part of the particles is astray all pairs are found anew")
     members = Field(np.int64, doc="particles that take part now")

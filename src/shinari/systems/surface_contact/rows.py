@@ -358,7 +358,9 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
     a, b, c = relative(x, i0, i1, o1), relative(x, i0, i2, o2), relative(x, i0, i3, o3)
     apart = height(rows.edges[r], n, a, b, c) - gap
     rows.bound[r] = gone + apart
-    if apart >= ZERO and old <= ZERO:
+    takes_back = clock.calm[0] != 0 and old > ZERO
+    if apart >= ZERO and not takes_back:
+        # what has pushed does not pull
         return zero, zero
     # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
     # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
@@ -381,21 +383,20 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
         return zero, zero
     if side != NEITHER:
         depth /= dot(n, up)
-    own, most = (zero, zero, zero), zero + FAR
+    none = zero, zero, zero
+    own, most = none, zero + FAR
     if side != NEITHER:
         own = slip_on_colliders(supports, particles, side, two, points, w, h)
         # velocity stops its approach to the collider, no more: what moves over an uneven layer is not thrown
         most = max(LIVELY * h - dot(own, up), zero)
-    takes_back = clock.calm[0] != 0
     change, out = response(r, rows, depth, most, takes_back, law[COMPLIANCE] / (h * h), mobility, LIVELY * h, reach)
     push = change * mobility
-    if push == ZERO and out == ZERO and not (takes_back and old > ZERO):
+    if push == ZERO and out == ZERO and not takes_back:
         return zero, zero
     rows.weights[r], rows.normal[r], rows.bound[r] = w, n, -ONE
     rows.shift[r] = w[1] * dot(n, o1) + w[2] * dot(n, o2) + w[3] * dot(n, o3)
     # friction: the relative displacement of the two points in this substep, along the surface
     slip, rough, load = slip_of(w, points, particles, h), law, old + change if takes_back else change
-    none = zero, zero, zero
     held, rubs = tangential(rows.hold[r], up) if takes_back else none, side != NEITHER and law[SLIDING_FRICTION] > grip
     # what lies on a collider holds a light layer, which moves little; one that is as heavy passes on what rubs at it
     passes_on = rubs and supports.even[0]

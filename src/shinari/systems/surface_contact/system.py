@@ -155,8 +155,7 @@ class SurfaceContacts(System):
         p.copy(0, (table.tangled, 0))
         starts = self._paths, self._contact_particles, self._particles, self._frames
         p.launch(start_paths, members, *starts, h, count=count, grain=2048)
-        self._detection.record(p)
-        p.copy((detection.calm, 0), (self._clock.calm, 0))
+        self._detection.record(p, self._clock)
         p.serial(count_substep, detection)
         p.launch(expect_length, members, self._paths, detection, h, count=count, grain=2048)
         p.serial(count_batches, table)
@@ -217,7 +216,7 @@ class SurfaceContacts(System):
         h, table, moving = self._settings.substep, self.rows.table, (self._particles, self._paths, self._frames)
         members, count = self._detection.members, (self._detection.detection.members, 0)
         p.launch(end_paths, members, self._paths, self._particles, self._frames, 1 / h, count=count, grain=2048)
-        self._detection.record(p)
+        self._detection.record(p, self._clock)
         p.launch(evaluate_fresh, self.rows.fresh, self.rows.rows, *moving, count=(table.fresh, 0), grain=256)
         # what other contacts have pushed may be in each other now, off the paths that were expected
         p.copy(0, (table.deep, 0))
