@@ -246,6 +246,16 @@ def test_a_list_for_which_there_is_no_memory_ends_the_run(monkeypatch):
     assert len(items) == 1200
 
 
+def test_a_list_longer_than_rows_can_be_numbered_ends_the_run():
+    items, cells = List.zeros(0), Cells.zeros(1)
+    cells.value[0] = 1 << 31
+    p = Program()
+    p.require(items, (cells.value, 0), "bodies: {count} pairs", 0)
+    with pytest.raises(MemoryLimitError, match="bodies: 2147483648 pairs; accepted are at most 2147483647"):
+        p.run()
+    assert len(items) == 0
+
+
 @kernel
 def double(i, values: Points):
     values.x[i] = np.float32(2.0) * values.x[i]

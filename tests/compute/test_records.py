@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from shinari.compute import Field, Record, real
+from shinari.compute import Field, Record, kernel, real
+from shinari.compute.program import run_once
 
 
 class Rows(Record):
@@ -50,6 +51,47 @@ def test_fields_of_a_ragged_record_differ_in_rows():
     assert mesh.addresses[2:].tolist() == [4, 4, 7]
     with pytest.raises(TypeError, match="Mesh: is ragged"):
         mesh.grow(10)
+
+
+class Touches(Record):
+    near = Field(real, optional=True)
+    depth = Field(real)
+    weights = Field(real, 3, optional=True)
+
+
+@kernel
+def write_touch(i, touches: Touches, has_weights: int):
+    touches.depth[i] = touches.depth[i] + 1.0
+    if has_weights:
+        touches.weights[i] = 1.0, 2.0, 3.0
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("absent", [(), ("weights",), ("near", "weights")])
+def test_a_record_without_optional_fields_grows_and_is_read_in_kernels(precision, absent):
+    touches = Touches.zeros(2, precision, without=absent)
+    touches.depth[...] = 4.0, 5.0
+    touches.grow(5)
+    assert len(touches) == 5
+    assert [len(touches.arrays[name]) for name in ("near", "depth", "weights")] == [
+        0 if "near" in absent else 5, 5, 0 if "weights" in absent else 5,
+    ]  # fmt: skip
+    run_once(write_touch, touches, int("weights" not in absent), count=5, threads=1)
+    np.testing.assert_array_equal(touches.depth, [5.0, 6.0, 1.0, 1.0, 1.0])
+    expected = np.zeros((0, 3)) if "weights" in absent else [[1.0, 2.0, 3.0]] * 5
+    np.testing.assert_array_equal(touches.weights, expected)
+
+
+def test_only_optional_fields_can_be_left_out():
+    with pytest.raises(TypeError, match="Touches: depth: is not an optional field"):
+        Touches.zeros(0, without=("depth",))
+    with pytest.raises(TypeError, match="Touches: gap: is not an optional field"):
+        Touches.zeros(0, without=("gap",))
+    touches = Touches.zeros(2, without=("weights",))
+    with pytest.raises(TypeError, match="Touches: fields differ in rows"):
+        touches.bind(weights=np.zeros((2, 3), np.float32))
+    with pytest.raises(TypeError, match="Touches: fields differ in rows"):
+        touches.bind(near=np.zeros(3, np.float32))
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def _length(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _rows(builder: Any, kind: Any, table: Any, name: str | None = None) -> Any:
     """Number of rows, of a field where they differ."""
     slot = len(kind.cls.fields)
-    if kind.cls.ragged and name is not None:
+    if kind.cls.rows_of_each and name is not None:
         slot += 1 + list(kind.cls.fields).index(name)
     return _invariant(builder, builder.load(cgutils.gep_inbounds(builder, table, slot)))
 

@@ -316,7 +316,7 @@ def layout(kind: Any, precision: type) -> Any:
         return "view", concrete(kind.dtype, precision).str, kind.shape
     if isinstance(kind, type) and issubclass(kind, Record):
         fields = [(name, concrete(f.dtype, precision).str, f.shape) for name, f in kind.fields.items()]
-        return ["ragged", *fields] if kind.ragged else fields
+        return ["ragged", *fields] if kind.rows_of_each else fields
     return concrete(kind, precision).str
 
 

@@ -26,6 +26,7 @@ from shinari.compute.object_files import load
 from shinari.compute.primitives import atomic_load, call_entry, cycles, load_address, store_address
 from shinari.compute.records import Field, Record, address_of
 from shinari.compute.threads import MASK, OF_A_TEAM, READY, Pool, cycles_per_second, share, team
+from shinari.errors import MemoryLimitError
 from shinari.memory_limit import require_memory
 
 LAUNCH, LOOP, NEXT, UNTIL, WHEN, STOP, COPY, REQUIRE = range(8)
@@ -42,6 +43,8 @@ MOST_ALONE = 63
 TRIALS, RISE = 3, 2.0
 # Room that a list gets beyond what it needs, as a part of it.
 SPARE = 0.5
+# Rows that a list may have: offsets into it are of 32 bits.
+MOST_ROWS = (1 << 31) - 1
 
 # An entry: launch, begin, end.
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -358,10 +361,12 @@ class Program:
         """Make room for the list of a line at which `replay` has stopped.
 
         Raises:
-            MemoryLimitError: The memory for it cannot be had.
+            MemoryLimitError: The memory for it cannot be had, or it is longer than rows can be numbered.
         """
         record, (array, index), name, row_bytes, spare = self._lists[at]
         count = int(array[index])
+        if count > MOST_ROWS:
+            raise MemoryLimitError(f"{name.format(count=count)}; accepted are at most {MOST_ROWS}")
         require_memory(count * row_bytes, name.format(count=count))
         record.grow(count + int(spare * count))
         self.grown += 1

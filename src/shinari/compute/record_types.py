@@ -124,7 +124,7 @@ def _classes(compiler: Compiler) -> tuple[Any, Any]:
             self.cls, self.precision = cls, precision
             # records of one name and different fields are different types
             fields = ", ".join(f"{name}: {concrete(f.dtype, precision)}{f.shape}" for name, f in cls.fields.items())
-            super().__init__(f"{cls.__module__}.{cls.__qualname__}({'ragged: ' * cls.ragged}{fields})")
+            super().__init__(f"{cls.__module__}.{cls.__qualname__}({'ragged: ' * cls.rows_of_each}{fields})")
 
         def field(self, name: str) -> ViewType:
             """Type of a field."""

@@ -11,7 +11,7 @@ A record reaches compiled code as one pointer to a table of addresses, one for e
 when an array is replaced by a longer one, so recorded launches stay valid.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ctypes import addressof, c_char
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,6 +25,10 @@ else:
 
     class real:
         """Stands for the floating point type of a simulation, float32 or float64, in fields and signatures."""
+
+
+OWN_NAMES = {"absent", "arrays", "precision", "addresses", "address"}
+"""Attributes of records that no field may be called by."""
 
 
 @cache
@@ -54,6 +58,7 @@ class Field:
         unit: Unit, for people.
         doc: Meaning.
         saved: Whether it belongs to the state that a checkpoint keeps.
+        optional: Whether records may be without it; then it has no rows.
     """
 
     dtype: Any
@@ -61,6 +66,7 @@ class Field:
     unit: str = ""
     doc: str = ""
     saved: bool = False
+    optional: bool = False
     name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -83,12 +89,18 @@ class Field:
 class Record:
     """Base of records; a subclass declares its fields. All arrays of a record have the same number of rows.
 
+    Fields that are declared as optional may be left out: `Rows.zeros(100, np.float32, without=("rest",))`. They have no
+    rows then, and a kernel that may meet such a record asks before it reads or writes them.
+
     Tables that belong together and differ in rows are one record, too: `class Mesh(Record, ragged=True)`. Its length is
     that of the first field, and it does not grow.
 
     Attributes:
         fields: Declared fields by name.
         ragged: Whether fields may differ in rows.
+        rows_of_each: Whether the table of addresses has the rows of each field: of ragged records, and where a field
+            is optional.
+        absent: Optional fields that were left out.
         arrays: Arrays by the name of their field.
         precision: What `real` means, float32 or float64.
         addresses: Address of each field, and the number of rows, int64; then the rows of each field where they differ.
@@ -97,32 +109,46 @@ class Record:
 
     fields: ClassVar[dict[str, Field]] = {}
     ragged: ClassVar[bool] = False
+    rows_of_each: ClassVar[bool] = False
 
     def __init_subclass__(cls, ragged: bool = False) -> None:
         cls.ragged = cls.ragged or ragged
         inherited = [base.fields for base in reversed(cls.__mro__[1:]) if issubclass(base, Record)]
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
-        if reserved := own.keys() & vars(Record).keys() | own.keys() & {"arrays", "precision", "addresses", "address"}:
+        if reserved := own.keys() & vars(Record).keys() | own.keys() & OWN_NAMES:
             raise TypeError(f"{cls.__name__}: field {sorted(reserved)[0]}: the name belongs to every record")
         cls.fields = {name: value for fields in (*inherited, own) for name, value in fields.items()}
+        cls.rows_of_each = cls.ragged or any(declared.optional for declared in cls.fields.values())
 
-    def __init__(self, precision: Any = np.float32, **arrays: np.ndarray) -> None:
+    def __init__(self, precision: Any = np.float32, *, without: Iterable[str] = (), **arrays: np.ndarray) -> None:
         if arrays.keys() != self.fields.keys():
             raise TypeError(f"{type(self).__name__}: fields: got {sorted(arrays)}; expected {sorted(self.fields)}")
+        self.absent = frozenset(without)
+        if unknown := sorted(name for name in self.absent if not (name in self.fields and self.fields[name].optional)):
+            raise TypeError(f"{type(self).__name__}: {unknown[0]}: is not an optional field")
         self.precision = np.dtype(precision).type
         self.arrays: dict[str, np.ndarray] = {}
-        self.addresses = np.zeros(len(self.fields) + 1 + self.ragged * len(self.fields), np.int64)
+        self.addresses = np.zeros(len(self.fields) + 1 + self.rows_of_each * len(self.fields), np.int64)
         self.address = address_of(self.addresses)
         self.bind(**arrays)
 
     @classmethod
-    def zeros(cls, rows: int, precision: Any = np.float32) -> Any:
-        """A record of so many rows, all zero."""
-        arrays = {n: np.zeros((rows, *f.shape), concrete(f.dtype, precision)) for n, f in cls.fields.items()}
-        return cls(precision, **arrays)
+    def zeros(cls, rows: int, precision: Any = np.float32, without: Iterable[str] = ()) -> Any:
+        """A record of so many rows, all zero, without some of its optional fields."""
+        absent = frozenset(without)
+        return cls(
+            precision,
+            without=absent,
+            **{
+                name: np.zeros((0 if name in absent else rows, *declared.shape), concrete(declared.dtype, precision))
+                for name, declared in cls.fields.items()
+            },
+        )
 
     def bind(self, **arrays: np.ndarray) -> None:
-        """Use other arrays for some fields; unless ragged, all fields must have the same number of rows after it.
+        """Use other arrays for some fields; unless ragged, all must have the same number of rows after it.
+
+        Absent ones have none.
 
         Raises:
             TypeError: An array has another dtype, shape or layout than its field.
@@ -137,13 +163,14 @@ class Record:
                 raise TypeError(f"{type(self).__name__}: {name}: got {got}; expected contiguous {dtype} {shape}")
             self.arrays[name] = array
         lengths = {name: len(self.arrays[name]) for name in self.fields}
-        if len(set(lengths.values())) > 1 and not self.ragged:
+        present = {rows for name, rows in lengths.items() if name not in self.absent}
+        if not self.ragged and (len(present) > 1 or any(lengths[name] for name in self.absent)):
             raise TypeError(f"{type(self).__name__}: fields differ in rows: {lengths}")
         for k, name in enumerate(self.fields):
             if name in arrays:
                 self.addresses[k] = address_of(arrays[name])
-        self.addresses[len(self.fields)] = next(iter(lengths.values()), 0)
-        if self.ragged:
+        self.addresses[len(self.fields)] = next((rows for name, rows in lengths.items() if name not in self.absent), 0)
+        if self.rows_of_each:
             self.addresses[len(self.fields) + 1 :] = list(lengths.values())
 
     def grow(self, rows: int) -> None:
@@ -156,6 +183,8 @@ class Record:
             raise TypeError(f"{type(self).__name__}: is ragged and cannot grow")
         longer = {}
         for name, array in self.arrays.items():
+            if name in self.absent:
+                continue
             longer[name] = np.zeros((rows, *array.shape[1:]), array.dtype)
             longer[name][: len(array)] = array[:rows]
         self.bind(**longer)

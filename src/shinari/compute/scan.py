@@ -28,7 +28,7 @@ GROWTH, LEAST = 8, 1 << 17
 class Offsets(Record):
     """Where the entries of each item start in a list; one row more than there are items."""
 
-    start = Field(np.int64)
+    start = Field(np.int32)
 
 
 class Extent(Record):

@@ -168,7 +168,7 @@ class NeighbourLists:
 
     def find(
         self, points: NDArray[np.floating], reach: float, threads: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
         """All pairs with |xi - xj| < reach, as a list for each point in the order of the grid.
 
         The point at place a is the given point `grid.order[a]`. Its neighbours are at the places

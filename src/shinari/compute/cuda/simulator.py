@@ -136,7 +136,7 @@ class DeviceRecord:
 
     def __init__(self, kind: type[Record], precision: type, table: int) -> None:
         self._kind, self._precision = kind, precision
-        slots = len(kind.fields) + 1 + kind.ragged * len(kind.fields)
+        slots = len(kind.fields) + 1 + kind.rows_of_each * len(kind.fields)
         self._table = _bytes(table, 8 * slots).view(np.int64)
 
     def __getattr__(self, name: str) -> Rows:
@@ -144,7 +144,7 @@ class DeviceRecord:
         if name not in kind.fields:
             raise AttributeError(f"{kind.__name__}: {name}: no such field; fields: {', '.join(kind.fields)}")
         k, declared = list(kind.fields).index(name), kind.fields[name]
-        rows = int(self._table[len(kind.fields) + (1 + k) * kind.ragged])
+        rows = int(self._table[len(kind.fields) + (1 + k) * kind.rows_of_each])
         dtype = concrete(declared.dtype, self._precision)
         shape = (rows, *declared.shape)
         count = int(np.prod(shape)) * dtype.itemsize

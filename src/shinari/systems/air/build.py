@@ -33,5 +33,5 @@ def air_surface(scene: Contents, slots: np.ndarray, real: type) -> AirSurface | 
         triangles=corners,
         drag=np.concatenate(drag).astype(real),
         corners=entries.astype(np.uint32),
-        corner_offsets=offsets,
+        corner_offsets=offsets.astype(np.int32),
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from shinari import check
 from shinari.compute import Field, Program, Record, convert, kernel, real
+from shinari.compute.scan import Offsets
 from shinari.maths.vec3 import ONE, add, cross, dot, norm, reciprocal, scale, sub
 from shinari.model.model import Model
 from shinari.model.particles import Clock, Particles
@@ -41,12 +42,6 @@ class Corners(Record):
 
     kick = Field(real, 3, unit="m/s", doc="change of velocity in a substep")
     by_particle = Field(np.uint32, doc="corners of each particle, one particle after the other")
-
-
-class Offsets(Record):
-    """Where the corners of each particle start, N + 1 rows."""
-
-    start = Field(np.int64)
 
 
 class Wind(Record):

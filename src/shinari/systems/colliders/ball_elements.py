@@ -60,7 +60,7 @@ def keep_off_ball(m, i, pose, s, law, limits, contacts, contact_particles, parti
         near = old > ZERO or not are_above(gaps)
         if again == 0:
             axis = rotate_vector_back(pose, n)
-            contacts.plane[m], contacts.bound[m] = (axis[0], axis[1], axis[2], height), (-ONE, -ONE, -ONE)
+            contacts.plane[m], contacts.bounds[m] = (axis[0], axis[1], axis[2], height), (-ONE, -ONE, -ONE)
             contacts.weights[m] = b
             leave(contacts, m, contact_particles.path, i, gaps, near)
         share = vertex_weights(b, i)

@@ -241,7 +241,7 @@ def project_particles() -> Kernel:
         h = clock.substep_length[0]
         rate = ONE / h
         i, first = np.int64(items.item[p]), clock.first[0] != 0
-        if contact_particles.path[i] < items.bound[p, 0]:
+        if contact_particles.path[i] < items.bound[p]:
             return
         if clock.local[0] != 0 and not was_moved(clock, contact_particles.moved_in, i):
             return
@@ -255,8 +255,8 @@ def project_particles() -> Kernel:
                 continue
             if first:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
-            if contact_particles.path[i] < contacts.bound[m, 0]:
-                least = min(least, contacts.bound[m, 0])
+            if contact_particles.path[i] < contacts.bound[m]:
+                least = min(least, contacts.bound[m])
                 continue
             moved = moved or colliders.moves[k]
             take_push(supports, contacts, m, i, rate / w)
@@ -280,8 +280,8 @@ def project_particles() -> Kernel:
             apart = slack(gap, contact_particles.radius[i], norm(sub(b, a)))
             # what it pushed in this substep is forgotten when the next one begins
             kept = colliders.moves[k] or touches or contacts.normal_correction[m] > ZERO
-            contacts.bound[m, 0] = -ONE if kept else contact_particles.path[i] + apart
-            least = min(least, contacts.bound[m, 0])
+            contacts.bound[m] = -ONE if kept else contact_particles.path[i] + apart
+            least = min(least, contacts.bound[m])
             if not touches:
                 continue
             pushed = True
@@ -292,7 +292,7 @@ def project_particles() -> Kernel:
             apply_correction(contact_particles, particles, i, ONE, correction, silent, clock, rate)
             record(contacts.impulse, m, sub(correction, silent), rate / w)
             lie_on(supports, i, k, rotate_vector(pose, n), particles.x, law, (poses.before[row + k], pose))
-        items.bound[p, 0] = least
+        items.bound[p] = least
         # one convex collider at rest leaves it on its surface; of several, one may push it into another
         alone = len(colliders) == 1 and not moved
         contact_particles.settled[i] = contact_particles.path[i] if alone or not pushed else -ONE

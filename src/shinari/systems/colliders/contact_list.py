@@ -22,6 +22,10 @@ ONE_BIT = np.uint64(1)
 NO_BIT = np.uint64(0)
 THIRD = np.float32(1.0 / 3.0)
 FAR = np.float32(1e30)
+# Fields of contacts that only lists of particles have, those of triangles and segments, and those that do not outlast
+# a list.
+OF_PARTICLES, OF_ELEMENTS = {"bound"}, {"bounds", "weights", "plane"}
+OF_NOW = {"bound", "bounds", "plane"}
 
 
 class ContactList:
@@ -38,7 +42,9 @@ class ContactList:
         colours: Where each colour starts.
     """
 
-    def __init__(self, elements: np.ndarray | None, colours: np.ndarray, colliders: int, precision: type) -> None:
+    def __init__(
+        self, elements: np.ndarray | None, colours: np.ndarray, colliders: int, precision: type, *, turns: bool = False
+    ) -> None:
         """Make an empty list.
 
         Args:
@@ -46,15 +52,17 @@ class ContactList:
             colours: Where each colour starts among the items, (C + 1,).
             colliders: Number of colliders.
             precision: Floating point type.
+            turns: Whether the items are particles that turn.
         """
         self._is_particles, self._count = elements is None, int(colours[-1])
         self.elements = Elements(points=np.zeros((0, 3), np.uint32) if elements is None else elements)
         self.words = -(-colliders // WORD)
         self.marks = Marks.zeros(self._count * self.words)
-        self.items, self.contacts, self._old, self._kept = (
-            Items.zeros(0, precision),
-            *(Contacts.zeros(0, precision) for _ in range(3)),
-        )
+        absent = (OF_ELEMENTS if elements is None else OF_PARTICLES) | (set() if turns else {"rolling_correction"})
+        self._parts = int(elements is not None), int(turns)
+        self.items = Items.zeros(0, precision, without={"points", "bounds"} if elements is None else {"bound"})
+        self.contacts = Contacts.zeros(0, precision, without=absent | {"carried"})
+        self._old, self._kept = (Contacts.zeros(0, precision, without=absent | OF_NOW) for _ in range(2))
         self.counts, self.colours = Counts.zeros(1), Colours.zeros(len(colours))
         self.colours.whole[...] = colours
         self._blocks = -(-self._count // BLOCK)
@@ -74,7 +82,7 @@ class ContactList:
         marked = self.words, self._count
         p.copy((counts.contacts, 0), (counts.old, 0))
         p.require(self._old, (counts.old, 0))
-        p.launch(set_aside, self.contacts, self._old, count=(counts.old, 0))
+        p.launch(set_aside, self.contacts, self._old, *self._parts, count=(counts.old, 0))
         p.launch(count_block, self.marks, *sums, *marked, count=blocks, grain=64)
         for scan in self._scans:
             scan.record(p, blocks)
@@ -83,11 +91,12 @@ class ContactList:
         p.require(self.contacts, (counts.contacts, 0), spare=LITTLE)
         p.require(self.items, (counts.items, 0), spare=LITTLE)
         lists = self.elements, self.items, self.contacts
-        p.launch(fill_block, self.marks, *sums, *lists, *marked, count=blocks, grain=64)
-        p.launch(carry_over, self._old, self.contacts, self.items, self.rows, count=(counts.old, 0))
+        p.launch(fill_block, self.marks, *sums, *lists, *marked, self._parts[1], count=blocks, grain=64)
+        records = self._old, self.contacts, self.items, self.rows
+        p.launch(carry_over, *records, *self._parts, count=(counts.old, 0))
         p.serial(count_departed, self._old, counts)
         p.require(self._kept, (counts.needed, 0))
-        p.serial(keep_departed, self._old, self._kept, counts)
+        p.serial(keep_departed, self._old, self._kept, counts, self._parts[0])
         p.launch(start_colours, self.colours, self.marks, self.rows, self.words, count=len(self.colours))
 
     def contact_impulses(self) -> ContactImpulses:
@@ -117,18 +126,25 @@ class ContactList:
         return ContactImpulses(particles, weights, contacts.solid[on].astype(np.int64), normals, contacts.impulse[on])
 
 
-@kernel
-def set_aside(m, contacts: Contacts, old: Contacts):
-    """Copy a contact."""
-    old.item[m], old.solid[m] = contacts.item[m], contacts.solid[m]
-    old.normal_correction[m], old.friction_correction[m] = (
-        contacts.normal_correction[m],
-        contacts.friction_correction[m],
+@steady
+def take_state(n, other, m, contacts, of_elements, turns):
+    """Take the state of contact m of another list over to contact n."""
+    contacts.normal_correction[n], contacts.friction_correction[n] = (
+        other.normal_correction[m],
+        other.friction_correction[m],
     )
-    old.rolling_correction[m] = contacts.rolling_correction[m]
-    old.normal[m], old.gap[m] = contacts.normal[m], contacts.gap[m]
-    old.weights[m], old.impulse[m] = contacts.weights[m], contacts.impulse[m]
-    old.carried[m] = False
+    contacts.normal[n], contacts.gap[n], contacts.impulse[n] = other.normal[m], other.gap[m], other.impulse[m]
+    if of_elements:
+        contacts.weights[n] = other.weights[m]
+    if turns:
+        contacts.rolling_correction[n] = other.rolling_correction[m]
+
+
+@kernel
+def set_aside(m, contacts: Contacts, old: Contacts, of_elements: int, turns: int):
+    """Copy a contact."""
+    old.item[m], old.solid[m], old.carried[m] = contacts.item[m], contacts.solid[m], False
+    take_state(m, contacts, m, old, of_elements, turns)
 
 
 @steady
@@ -157,7 +173,7 @@ def count_block(b, marks: Marks, starts: Offsets, rows: Offsets, words: int, cou
 @kernel
 def fill_block(
     b, marks: Marks, starts: Offsets, rows: Offsets, elements: Elements, items: Items, contacts: Contacts, words: int,
-    count: int
+    count: int, turns: int
 ):  # fmt: skip
     """Write the items of a block that have a mark, and their contacts, ascending by collider."""
     m, row = starts.start[b], rows.start[b]
@@ -165,19 +181,18 @@ def fill_block(
         return
     for i in range(b * BLOCK, min((b + 1) * BLOCK, count)):
         first = m
-        m = write_contacts(marks, contacts, i, m, words)
+        m = write_contacts(marks, contacts, i, m, words, len(elements) > 0, turns)
         if m > first:
-            items.item[row] = i
+            items.item[row], items.first[row], items.end[row] = i, first, m
             if len(elements) > 0:
-                items.points[row] = elements.points[i]
+                items.points[row], items.bounds[row] = elements.points[i], (-ONE, -ONE, -ONE)
             else:
-                items.points[row] = i, i, i
-            items.first[row], items.end[row], items.bound[row] = first, m, (-ONE, -ONE, -ONE)
+                items.bound[row] = -ONE
             row += 1
 
 
 @steady
-def write_contacts(marks, contacts, i, m, words):
+def write_contacts(marks, contacts, i, m, words, of_elements, turns):
     """Write the contacts of an item from a row on; returns the row after them."""
     for w in range(words):
         rest, k = np.uint64(marks.word[i * words + w]), w * WORD
@@ -185,11 +200,15 @@ def write_contacts(marks, contacts, i, m, words):
             if rest & ONE_BIT != NO_BIT:
                 contacts.item[m], contacts.solid[m] = i, k
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
-                contacts.rolling_correction[m] = ZERO, ZERO, ZERO
                 contacts.normal[m], contacts.gap[m] = (ZERO, ZERO, ZERO), ZERO
-                contacts.weights[m], contacts.bound[m] = (THIRD, THIRD, THIRD), (-ONE, -ONE, -ONE)
                 contacts.impulse[m] = ZERO, ZERO, ZERO
-                contacts.plane[m] = ZERO, ZERO, ZERO, FAR
+                if of_elements:
+                    contacts.weights[m], contacts.bounds[m] = (THIRD, THIRD, THIRD), (-ONE, -ONE, -ONE)
+                    contacts.plane[m] = ZERO, ZERO, ZERO, FAR
+                else:
+                    contacts.bound[m] = -ONE
+                if turns:
+                    contacts.rolling_correction[m] = ZERO, ZERO, ZERO
                 m += 1
             rest >>= ONE_BIT
             k += 1
@@ -207,18 +226,12 @@ def listed(items, rows, item):
 
 
 @kernel
-def carry_over(m, old: Contacts, contacts: Contacts, items: Items, rows: Offsets):
+def carry_over(m, old: Contacts, contacts: Contacts, items: Items, rows: Offsets, of_elements: int, turns: int):
     """Give the state of an old contact to the same one in the new list."""
     first, end = listed(items, rows, np.int64(old.item[m]))
     for n in range(first, end):
         if contacts.solid[n] == old.solid[m]:
-            contacts.normal_correction[n], contacts.friction_correction[n] = (
-                old.normal_correction[m],
-                old.friction_correction[m],
-            )
-            contacts.rolling_correction[n] = old.rolling_correction[m]
-            contacts.normal[n], contacts.gap[n] = old.normal[m], old.gap[m]
-            contacts.weights[n], contacts.impulse[n] = old.weights[m], old.impulse[m]
+            take_state(n, old, m, contacts, of_elements, turns)
             old.carried[m] = True
 
 
@@ -233,14 +246,16 @@ def count_departed(_, old: Contacts, counts: Counts):
 
 
 @kernel(in_order=True)
-def keep_departed(_, old: Contacts, kept: Contacts, counts: Counts):
+def keep_departed(_, old: Contacts, kept: Contacts, counts: Counts, of_elements: int):
     """Keep these contacts for the report of the step."""
     at = counts.kept[0]
     for m in range(counts.old[0]):
         p = old.impulse[m]
         if not old.carried[m] and (p[0] != ZERO or p[1] != ZERO or p[2] != ZERO):
             kept.item[at], kept.solid[at] = old.item[m], old.solid[m]
-            kept.normal[at], kept.weights[at], kept.impulse[at] = old.normal[m], old.weights[m], old.impulse[m]
+            kept.normal[at], kept.impulse[at] = old.normal[m], old.impulse[m]
+            if of_elements:
+                kept.weights[at] = old.weights[m]
             at += 1
     counts.kept[0] = at
 

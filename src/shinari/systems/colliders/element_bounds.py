@@ -72,7 +72,7 @@ def some_moved(clock, moved_in, i):
 @steady
 def takes_part(p, i, items, contact_particles, clock):
     """Whether an element may touch a collider in this pass."""
-    apart = are_short(contact_particles.path, i, items.bound[p])
+    apart = are_short(contact_particles.path, i, items.bounds[p])
     return not apart and (clock.local[0] == 0 or some_moved(clock, contact_particles.moved_in, i))
 
 
@@ -83,7 +83,7 @@ def is_far(contacts, m, path, i, first):
         contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
         # what comes out must not depend on when an element was listed or passed over
         contacts.weights[m] = THIRD, THIRD, THIRD
-    return are_short(path, i, contacts.bound[m])
+    return are_short(path, i, contacts.bounds[m])
 
 
 @steady
@@ -93,13 +93,13 @@ def leave(contacts, m, path, i, gaps, stays):
     Not where it stays: near, or with a push in this substep.
     """
     if not stays and contacts.normal_correction[m] <= ZERO:
-        contacts.bound[m] = path[i[0]] + gaps[0], path[i[1]] + gaps[1], path[i[2]] + gaps[2]
+        contacts.bounds[m] = path[i[0]] + gaps[0], path[i[1]] + gaps[1], path[i[2]] + gaps[2]
         contacts.weights[m] = THIRD, THIRD, THIRD
 
 
 @steady
 def bound_with(least, m, contacts, colliders):
     """The least of bounds and those of a contact; contacts with meshes are left to others."""
-    bound = contacts.bound[m]
+    bound = contacts.bounds[m]
     lower = min(least[0], bound[0]), min(least[1], bound[1]), min(least[2], bound[2])
     return least if is_mesh(colliders.kind[np.int64(contacts.solid[m])]) else lower

@@ -296,7 +296,7 @@ def project_elements() -> Kernel:
                 near, late, low, b, plane = point_of_contact(
                     kind, s, contacts.weights[m], radii, largest_displacement, again == 0, ends, begins
                 )
-                contacts.plane[m], contacts.bound[m] = plane, (-ONE, -ONE, -ONE)
+                contacts.plane[m], contacts.bounds[m] = plane, (-ONE, -ONE, -ONE)
                 gaps = planar_gaps(plane, ends, radii) if near else (low, low, low)
                 near = near and not is_apart(contacts, m, plane, ends, begins, radii)
                 if again == 0:
@@ -333,7 +333,7 @@ def project_elements() -> Kernel:
                 if not late and (not touches or norm(correction) <= SMALL * reach):
                     break
             least = bound_with(least, m, contacts, colliders)
-        items.bound[p] = least
+        items.bounds[p] = least
 
     return project_element
 

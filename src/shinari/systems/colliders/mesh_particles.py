@@ -69,7 +69,7 @@ def project_mesh_particle(
         if clock.first[0] != 0:
             contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, (ZERO, ZERO, ZERO)
             looks.known[m] = False
-        if contact_particles.path[i] < contacts.bound[m, 0]:
+        if contact_particles.path[i] < contacts.bound[m]:
             continue
         take_push(supports, contacts, m, i, rate / w)
         pose, radius = poses.after[row + k], contact_particles.radius[i]
@@ -103,7 +103,7 @@ def project_mesh_particle(
                 colliders.kind[k], colliders.size[k], fields, a, b, radius, w, law, old[0], old[1], limits
             )
         apart = slack(gap, radius, length)
-        contacts.bound[m, 0] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
+        contacts.bound[m] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
         if not touches:
             continue
         remember(contacts, m, normal_correction, rotate_vector(pose, friction_correction), rotate_vector(pose, n), gap)

@@ -83,30 +83,35 @@ class Marks(Record):
 
 
 class Items(Record):
-    """Items near a collider, ascending."""
+    """Items near a collider, ascending; particles have `bound`, triangles and segments `points` and `bounds`."""
 
     item = Field(np.uint32)
-    points = Field(np.uint32, 3, doc="its particles")
-    first = Field(np.int64, doc="its first contact")
-    end = Field(np.int64, doc="end of its contacts")
-    bound = Field(real, 3, unit="m", doc="least bounds of its contacts with other colliders than meshes")
+    first = Field(np.int32, doc="its first contact")
+    end = Field(np.int32, doc="end of its contacts")
+    bound = Field(real, unit="m", doc="least bound of its contacts with other colliders than meshes", optional=True)
+    points = Field(np.uint32, 3, doc="its particles", optional=True)
+    bounds = Field(real, 3, unit="m", doc="least bounds of its contacts with other than meshes", optional=True)
 
 
 class Contacts(Record):
-    """Candidate pairs of an item and a collider, with the state of their contact in the substep."""
+    """Candidate pairs of an item and a collider, with the state of their contact in the substep.
+
+    Particles have `bound`, triangles and segments `bounds`, `weights` and `plane`, grains that turn `rolling_correction`.
+    """
 
     item = Field(np.uint32)
     solid = Field(np.uint32)
     normal_correction = Field(real, unit="m", doc="displacement along the normal so far")
     friction_correction = Field(real, 3, unit="m", doc="displacement by friction so far, world axes")
-    rolling_correction = Field(real, 3, unit="m", doc="turn of the surface against rolling so far; of grains that turn")
+    rolling_correction = Field(real, 3, unit="m", doc="turn of the surface against rolling so far", optional=True)
     normal = Field(real, 3, doc="world axes")
     gap = Field(real, unit="m", doc="gap at the start of the substep")
-    weights = Field(real, 3, doc="weights of the point of the item that touches")
-    bound = Field(real, 3, unit="m", doc="lengths of the paths of its particles, see `path`, up to which it is apart")
-    plane = Field(real, 4, doc="of an element: plane that the collider lies behind, in its axes, see `planar_gaps`")
+    bound = Field(real, unit="m", doc="length of the path, see `path`, up to which it is apart", optional=True)
+    bounds = Field(real, 3, unit="m", doc="those of its three particles", optional=True)
+    weights = Field(real, 3, doc="weights of the point of the item that touches", optional=True)
+    plane = Field(real, 4, doc="plane that the collider lies behind, in its axes, see `planar_gaps`", optional=True)
     impulse = Field(np.float64, 3, unit="N s", doc="sum over the step of the impulses on the item")
-    carried = Field(np.bool_, doc="whether the contact is in the list that replaced this one")
+    carried = Field(np.bool_, doc="of an old one: whether it is in the list that replaced it", optional=True)
 
 
 class Counts(Record):

@@ -114,7 +114,7 @@ def project_turning_particles(meshes: bool) -> Kernel:
             if clock.first[0] != 0:
                 contacts.normal_correction[m], contacts.friction_correction[m] = ZERO, none
                 contacts.rolling_correction[m] = none
-            if contact_particles.path[i] < contacts.bound[m, 0]:
+            if contact_particles.path[i] < contacts.bound[m]:
                 continue
             take_push(supports, contacts, m, i, rate / w)
             before, after = poses.before[row + k], poses.after[row + k]
@@ -129,7 +129,7 @@ def project_turning_particles(meshes: bool) -> Kernel:
                 (rate * rate, h * speed),
             )  # fmt: skip
             apart = slack(gap, radius, norm(sub(b, a)))
-            contacts.bound[m, 0] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
+            contacts.bound[m] = -ONE if colliders.moves[k] or touches else contact_particles.path[i] + apart
             if not touches:
                 continue
             n, hold = rotate_vector(after, n), rotate_vector(after, hold)

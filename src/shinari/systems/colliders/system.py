@@ -114,9 +114,10 @@ class ColliderContacts(System):
         )
         self.supports = supports_of(scene, model)
         self._weight = float(np.linalg.norm(model.gravity))
-        self.particle_list = ContactList(None, np.array([0, count]), len(colliders), precision)
         # particles first: what is deep at a vertex does not hide what is deep beside it
         self._spins: Spins | None = spins_of(scene, model, state)
+        turns, bounds = self._spins is not None, np.array([0, count])
+        self.particle_list = ContactList(None, bounds, len(colliders), precision, turns=turns)
         self.looks = Looks.zeros(0, precision)
         self._push: list[tuple[Kernel, ContactList, tuple[Record, ...]]] = []
         if self._spins is not None:
@@ -141,7 +142,6 @@ class ColliderContacts(System):
             none = np.zeros(0, precision)
             self.contact_particles.bind(travelled=none, displacement=none)
         # a particle that one collider has put on its surface stays there
-        turns = self._spins is not None
         self.in_one_pass = len(kinds) == 1 and self.element_list is None and not turns and not is_mesh(kinds[0])
         self._lists = [each for each in (self.particle_list, self.element_list) if each is not None]
 

@@ -5,6 +5,7 @@ import numpy as np
 from shinari.collision.broad.grid import Points, SortedPoints
 from shinari.compute import kernel, real
 from shinari.compute.kernels import STEADY
+from shinari.maths.function import steady
 from shinari.model.particles import Particles
 from shinari.systems.fluid.records import FluidParticles, Members, Solve, difference
 
@@ -51,17 +52,25 @@ def publish(i, fluid: FluidParticles, members: Members, scale: real):
     members.density[m] = fluid.density[i]
 
 
+@steady
+def active_member(members, i, some_wait):
+    """Active member number i."""
+    return np.int64(members.active[i]) if some_wait else np.int64(i)
+
+
 @kernel
-def place_points(i, members: Members, particles: Particles, points: Points):
-    """Give the position of an active particle to the grid."""
-    x = particles.x[members.particle[members.active[i]]]
+def place_points(i, members: Members, particles: Particles, points: Points, some_wait: int):
+    """Give the position of an active particle to the grid; `some_wait`: whether others are not active."""
+    x = particles.x[members.particle[active_member(members, i, some_wait)]]
     points.at[i] = x[0], x[1], x[2], ZERO * x[3]
 
 
 @kernel
-def arrange(i, fluid: FluidParticles, members: Members, particles: Particles, ordered: SortedPoints):
+def arrange(
+    i, fluid: FluidParticles, members: Members, particles: Particles, ordered: SortedPoints, some_wait: int
+):  # fmt: skip
     """Take over all that belongs to the member that has got this place in the grid."""
-    m = members.active[ordered.index[i]]
+    m = active_member(members, ordered.index[i], some_wait)
     s, phase = members.particle[m], members.phase[m]
     fluid.member[i], fluid.particle[i], fluid.phase[i] = m, s, phase
     x = particles.x[s]

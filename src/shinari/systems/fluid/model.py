@@ -55,6 +55,11 @@ class FluidModel(SystemModel):
         rows = enumerate(zip(self.objects, self.emitters, strict=False))
         return [(phase, object_number, emitter) for phase, (object_number, emitter) in rows if emitter is not None]
 
+    @property
+    def come_and_go(self) -> bool:
+        """Whether particles wait in an emitter, or may be taken by a sink."""
+        return bool(self.emitting or self.sinks)
+
     def start(self, model: "Model") -> dict[str, np.ndarray]:
         """Pressure [Pa], relative density, and whether each particle is there (not waiting in an emitter).
 
@@ -83,7 +88,7 @@ class FluidModel(SystemModel):
             warn_of_light_solids(bound)
         model, state = bound.model, bound.state
         systems: list[System] = [Fluid(self, model, state, bound.settings, bound.particles, bound.origins, bound.clock)]
-        if self.emitting or self.sinks:
+        if self.come_and_go:
             from shinari.systems.fluid.emission import Emission
 
             systems.append(Emission(bound.scene, self, model, state))

@@ -41,13 +41,13 @@ class FluidParticles(Record):
 
 
 class Members(Record):
-    """All particles of the fluids, one fluid after the other, P rows."""
+    """All particles of the fluids, one fluid after the other, P rows; `active` where some may be inactive."""
 
     particle = Field(np.uint32, doc="particle in solver order")
     phase = Field(np.uint8, doc="fluid")
     pressure = Field(real, unit="Pa", saved=True)
     density = Field(real, doc="relative density", saved=True)
-    active = Field(np.uint32, doc="the active members, ascending, in the first rows")
+    active = Field(np.uint32, doc="the active members, ascending, in the first rows", optional=True)
 
 
 class Phases(Record):

@@ -162,7 +162,7 @@ def _with_special(members: MemberTable, pairs: np.ndarray, distances: np.ndarray
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     offsets = np.searchsorted(pairs[order, 0], np.arange(len(members.particles) + 1))
     partners = pairs[order, 1].astype(np.uint32)
-    return replace(members, offsets=offsets.astype(np.int64), partners=partners, distances=distances[order])
+    return replace(members, offsets=offsets.astype(np.int32), partners=partners, distances=distances[order])
 
 
 def _report(members: MemberTable, model: Model, pairs: np.ndarray, distances: np.ndarray, cross: np.ndarray) -> None:

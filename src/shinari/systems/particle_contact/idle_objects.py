@@ -132,7 +132,7 @@ class IdleObjects:
         order = np.argsort(owners, kind="stable")
         present, first = np.unique(owners[order], return_index=True)
         self._by_object = ByObject(real, member=order.astype(np.uint32))
-        self._starts = Offsets(real, start=np.append(first, len(order)).astype(np.int64))
+        self._starts = Offsets(real, start=np.append(first, len(order)).astype(np.int32))
         self._boxes = ObjectBoxes.zeros(len(present), real)
         self._object_pairs = ObjectPairs(
             real, objects=np.searchsorted(present, candidate_objects).astype(np.int64).reshape(-1, 2)

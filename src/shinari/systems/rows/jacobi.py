@@ -16,6 +16,7 @@ z(k+1) = omega (z^ - z(k-1)) + z(k-1), with omega from the spectral radius rho: 
 import numpy as np
 
 from shinari.compute import Field, Record, kernel
+from shinari.compute.scan import Offsets
 from shinari.model.particles import Particles
 from shinari.systems.rows.projection import Corrections, Relaxation
 
@@ -26,12 +27,6 @@ class Corners(Record):
     """Which corrections belong to which particle, one after the other."""
 
     correction = Field(np.uint32, doc="row of the corrections")
-
-
-class Offsets(Record):
-    """Where the entries of each particle start in a list, N + 1 rows."""
-
-    start = Field(np.int64)
 
 
 @kernel

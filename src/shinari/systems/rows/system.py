@@ -7,6 +7,7 @@ import numpy as np
 from shinari.compute import Program, Record
 from shinari.compute.colouring import incidence
 from shinari.compute.once import cached_property
+from shinari.compute.scan import Offsets
 from shinari.model.model import ConstraintBlock, Model
 from shinari.model.particles import Particles
 from shinari.model.settings import Settings
@@ -14,7 +15,7 @@ from shinari.model.state import State
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
 from shinari.systems.rows.batches import Batches
-from shinari.systems.rows.jacobi import Corners, Offsets, gather_corrections, relaxation_weights
+from shinari.systems.rows.jacobi import Corners, gather_corrections, relaxation_weights
 from shinari.systems.rows.projection import (
     Corrections,
     Relaxation,
@@ -92,7 +93,7 @@ class BlockSolver(System):
         averaged = settings.sweep == "jacobi-averaged"
         weights = relaxation_weights(np.diff(offsets), averaged, settings.relaxation, model.real)
         self._corners = Corners(model.real, correction=entries.astype(np.uint32))
-        self._offsets = Offsets(model.real, start=offsets.astype(np.int64))
+        self._offsets = Offsets(model.real, start=offsets.astype(np.int32))
         return Corrections.zeros(self.block.indices.size, model.real), Relaxation(model.real, weight=weights)
 
     def leave(self, rows: np.ndarray) -> None:
