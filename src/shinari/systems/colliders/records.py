@@ -96,7 +96,8 @@ class Items(Record):
 class Contacts(Record):
     """Candidate pairs of an item and a collider, with the state of their contact in the substep.
 
-    Particles have `bound`, triangles and segments `bounds`, `weights` and `plane`, grains that turn `rolling_correction`.
+    Particles have `bound`; triangles and segments `bounds`, `weights` and `plane`; grains that turn
+    `rolling_correction`.
     """
 
     item = Field(np.uint32)
