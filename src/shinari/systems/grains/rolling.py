@@ -152,11 +152,15 @@ def resist(n, moved, push, held, resisted, law, w, limit, spins):
     u, v, a, b, p, q = spins
     gives = a * p * p + b * q * q
     rolled = tangential(sub(scale(u, p), scale(v, q)), n)
-    moment = bounded(sub(resisted, scale(rolled, reciprocal(gives))), limit * push)
+    # in turns and displacements, see `answer`
+    turn = bounded(sub(scale(resisted, gives), rolled), gives * limit * push)
+    moment = scale(turn, reciprocal(gives))
     # that moment turns unequal balls against each other
     turned = add(add(u, v), scale(sub(moment, resisted), a * p - b * q))
     slip = sub(moved, cross(turned, n))
-    return friction(tangential(sub(held, scale(slip, ONE / (w + a + b))), n), push, law), moment
+    mobility = w + a + b
+    wanted = tangential(sub(scale(held, mobility), slip), n)
+    return scale(friction(wanted, mobility * push, law), ONE / mobility), moment
 
 
 @function(fastmath=STEADY)

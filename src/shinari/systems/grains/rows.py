@@ -69,7 +69,9 @@ def answer(n, depth, before, moved, old, held, law, scaled_compliance, mobility)
         New multiplier and new friction.
     """
     push = old + normal_response(depth, depth - before, old, scaled_compliance, mobility, -old)
-    return push, friction(tangential(sub(held, scale(moved, ONE / mobility)), n), push, law)
+    # in displacements: squares of multipliers of fine grains are below the normal numbers of single precision
+    wanted = tangential(sub(scale(held, mobility), moved), n)
+    return push, scale(friction(wanted, mobility * push, law), ONE / mobility)
 
 
 @function(fastmath=STEADY)
