@@ -7,7 +7,7 @@ A unit quaternion q turns the axes of a frame into those of the world; rotations
 import numpy as np
 
 from shinari.maths.function import steady
-from shinari.maths.vec3 import TINY, root
+from shinari.maths.vec3 import least_square, root
 
 ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
 # The scalar part below which a rotation counts as this far from half a turn, see `turn_between`.
@@ -35,7 +35,7 @@ def conjugate(q):
 def normalised(q):
     """Q / |q|; the identity for a quaternion of length zero."""
     square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
-    some = square > TINY
+    some = square > least_square(square)
     s = ONE / np.sqrt(square) if some else ZERO
     return s * q[0] if some else ONE + s, s * q[1], s * q[2], s * q[3]
 

@@ -5,11 +5,12 @@ Constants are float32: they serve float64 arrays as well, while an untyped const
 
 import numpy as np
 
+from shinari.compute.primitives import convert
 from shinari.maths.function import steady
 
 ZERO = np.float32(0.0)
 ONE = np.float32(1.0)
-TINY = np.finfo(np.float32).tiny
+TINY, TINY_DOUBLE = np.finfo(np.float32).tiny, np.float64(1e-300)
 
 
 @steady
@@ -49,12 +50,19 @@ def cross(a, b):
 
 
 @steady
+def least_square(like):
+    """Square below which a vector counts as zero, in the precision of a number: the least normal one in single."""
+    double = convert(TINY_DOUBLE, like)
+    return double if double > ZERO else TINY
+
+
+@steady
 def root(square):
-    """Square root of a square: 0 for one below the normal numbers of single precision.
+    """Square root of a square: 0 for one below the normal numbers.
 
     One over a square root becomes an approximate instruction, which yields infinity where such a number is not zero.
     """
-    return np.sqrt(square if square > TINY else ZERO)
+    return np.sqrt(square if square > least_square(square) else ZERO)
 
 
 @steady

@@ -90,9 +90,9 @@ from shinari.systems.surface_contact.system import SurfaceContacts
 
 # A margin, in displacements that a particle or a body would have in a step.
 AHEAD = 2.0
-# Sweeps go on, up to so many, while one still moves something by more than this part of g h^2 (or of a micrometre):
+# Sweeps go on, up to so many, while one still moves something by more than a part of g h^2, or of the least radius:
 # heavy bodies on both sides of a light one need many.
-MOST_SWEEPS, SETTLED, TINY = 8, 0.2, 1e-6
+MOST_SWEEPS, SETTLED, SETTLED_RADIUS = 8, 0.2, 4e-5
 
 
 class ContactList:
@@ -226,7 +226,10 @@ class BodyParticles(System):
         self._gravity = Gravity(np.float64, acceleration=np.array(model.gravity, np.float64).reshape(1, 3))
         self._weight = float(np.linalg.norm(model.gravity))
         self._slow = slow_approach(model.gravity, settings.substep) * settings.substep
-        self._small = SETTLED * max(self._weight * settings.substep**2, TINY)
+        least = float(model.radii[model.radii > 0.0].min(initial=np.inf))
+        self._small = max(
+            SETTLED * self._weight * settings.substep**2, SETTLED_RADIUS * least if least < np.inf else 0.0
+        )
         self._first_body = len(model.colliders)
         self._surfaces: SurfaceContacts | None = None
         held = np.zeros((0, 2), np.int64) if held is None else held
