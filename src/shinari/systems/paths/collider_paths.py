@@ -236,7 +236,7 @@ def known_distance(i, k, own, near, looks, contact_particles, x, after):
             gone = contact_particles.path[i] + norm(sub(x, contact_particles.last_position[i]))
             # that may follow from a look at some distance
             near_by = (ONE - STILL - STILL) * contact_particles.radius[i]
-            least = near_by + near.bound[n, 0] - gone if near.bound[n, 0] >= gone else least
+            least = near_by + near.bound[n] - gone if near.bound[n] >= gone else least
     return least
 
 
