@@ -1,8 +1,7 @@
 """The same scene at another scale moves the same: no length, time or mass is built in.
 
-Lengths are 4^k times as large, times 2^k, masses 64^k; gravity and densities stay. Powers of two change the exponents of
-numbers alone, so that every position has the same digits, unless something is compared with an absolute number. What
-is larger than a metre is rounded relative to another local origin; such scenes are compared to rounding.
+Lengths are 4^k times as large, times 2^k, masses 64^k; gravity and densities stay. Powers of two change the exponents
+of numbers alone, so that every position has the same digits unless something is compared with an absolute number.
 """
 
 from collections.abc import Callable
