@@ -215,6 +215,8 @@ def test_a_launch_needs_a_count_or_colours():
         Program().launch(push, Cells.zeros(1), 1)
     with pytest.raises(TypeError, match="cell: got int32; expected int64"):
         Program().launch(push, Cells.zeros(1), 1, count=(np.zeros(1, np.int32), 0))
+    with pytest.raises(TypeError, match="push: colours: got int32; expected int64"):
+        Program().launch(push, Cells.zeros(1), 1, colours=np.zeros(3, np.int32))
 
 
 @kernel

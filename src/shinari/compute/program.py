@@ -237,6 +237,9 @@ class Program:
         if colours is None:
             cells = [(self._cell(0), self._cell(count))]
         else:
+            if isinstance(colours, np.ndarray) and colours.dtype != np.int64:
+                # kernels may write it: a copy would not follow
+                raise TypeError(f"{kernel.name}: colours: got {colours.dtype}; expected int64")
             offsets = np.ascontiguousarray(colours, np.int64)
             cells = [(self._cell((offsets, k)), self._cell((offsets, k + 1))) for k in range(len(offsets) - 1)]
         native = kernel.native(precision)

@@ -70,6 +70,12 @@ class Tasks(Record):
     last = Field(np.int64, doc="last batch")
 
 
+class ColourStarts(Record):
+    """Where the tasks or batches of each colour start: cells of launches."""
+
+    start = Field(np.int64)
+
+
 @steady
 def tree_of(node, nodes, bodies):
     """The tree of a node; -1 for none."""
@@ -241,7 +247,7 @@ def kind_of(sort):
 
 @kernel(in_order=True)
 def fill_batches(
-    _, groups: Groups, batches: Batches, tasks: Tasks, task_starts: Offsets, starts: Offsets, counts: Counts,
+    _, groups: Groups, batches: Batches, tasks: Tasks, task_starts: ColourStarts, starts: ColourStarts, counts: Counts,
     most: np.int64
 ):  # fmt: skip
     """Bring the groups into batches and tasks; find the tasks of each colour, and its batches side by side."""
@@ -295,8 +301,8 @@ class SweepOrder:
         self._trees = trees.trees, trees.bodies, trees.members
         self._groups, self.batches, self.tasks, self._counts = Groups.zeros(0), Batches.zeros(0), Tasks.zeros(0), counts
         self._most = TREE_COLOURS if len(trees.trees) > 1 else COLOURS
-        self._sorts, self._starts = Offsets.zeros((self._most + 1) * SORTS + 1), Offsets.zeros(2 * self._most + 2)
-        self._task_starts = Offsets.zeros(self._most + 2)
+        self._sorts = Offsets.zeros((self._most + 1) * SORTS + 1)
+        self._task_starts, self._starts = ColourStarts.zeros(self._most + 2), ColourStarts.zeros(2 * self._most + 2)
 
     def record_list(
         self,
