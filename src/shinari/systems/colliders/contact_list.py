@@ -54,12 +54,12 @@ class ContactList:
             precision: Floating point type.
             turns: Whether the items are particles that turn.
         """
-        self._is_particles, self._count = elements is None, int(colours[-1])
+        self._count = int(colours[-1])
         self.elements = Elements(points=np.zeros((0, 3), np.uint32) if elements is None else elements)
         self.words = -(-colliders // WORD)
         self.marks = Marks.zeros(self._count * self.words)
         absent = (OF_ELEMENTS if elements is None else OF_PARTICLES) | (set() if turns else {"rolling_correction"})
-        self._parts = int(elements is not None), int(turns)
+        self._of_elements, self._turns = int(elements is not None), int(turns)
         self.items = Items.zeros(0, precision, without={"points", "bounds"} if elements is None else {"bound"})
         self.contacts = Contacts.zeros(0, precision, without=absent | {"carried"})
         self._old, self._kept = (Contacts.zeros(0, precision, without=absent | OF_NOW) for _ in range(2))
@@ -79,10 +79,11 @@ class ContactList:
     def record_renew(self, p: Program) -> None:
         """Make the list from the marks; contacts that were in it keep their state."""
         counts, blocks, sums = self.counts, self._blocks, (self._starts, self.rows)
+        kinds = self._of_elements, self._turns
         marked = self.words, self._count
         p.copy((counts.contacts, 0), (counts.old, 0))
         p.require(self._old, (counts.old, 0))
-        p.launch(set_aside, self.contacts, self._old, *self._parts, count=(counts.old, 0))
+        p.launch(set_aside, self.contacts, self._old, *kinds, count=(counts.old, 0))
         p.launch(count_block, self.marks, *sums, *marked, count=blocks, grain=64)
         for scan in self._scans:
             scan.record(p, blocks)
@@ -91,12 +92,12 @@ class ContactList:
         p.require(self.contacts, (counts.contacts, 0), spare=LITTLE)
         p.require(self.items, (counts.items, 0), spare=LITTLE)
         lists = self.elements, self.items, self.contacts
-        p.launch(fill_block, self.marks, *sums, *lists, *marked, self._parts[1], count=blocks, grain=64)
+        p.launch(fill_block, self.marks, *sums, *lists, *marked, self._turns, count=blocks, grain=64)
         records = self._old, self.contacts, self.items, self.rows
-        p.launch(carry_over, *records, *self._parts, count=(counts.old, 0))
+        p.launch(carry_over, *records, *kinds, count=(counts.old, 0))
         p.serial(count_departed, self._old, counts)
         p.require(self._kept, (counts.needed, 0))
-        p.serial(keep_departed, self._old, self._kept, counts, self._parts[0])
+        p.serial(keep_departed, self._old, self._kept, counts, self._of_elements)
         p.launch(start_colours, self.colours, self.marks, self.rows, self.words, count=len(self.colours))
 
     def contact_impulses(self) -> ContactImpulses:
@@ -117,7 +118,7 @@ class ContactList:
     def _pushed(self, contacts: Contacts, count: int) -> ContactImpulses:
         on = np.flatnonzero((contacts.impulse[:count] != 0.0).any(axis=1))
         weights = np.zeros((len(on), 4))
-        if self._is_particles:
+        if not self._of_elements:
             weights[:, 0], particles = 1.0, np.repeat(contacts.item[on, None], 4, axis=1)
         else:
             particles = self.elements.points[contacts.item[on]][:, [0, 1, 2, 0]]
@@ -127,8 +128,8 @@ class ContactList:
 
 
 @steady
-def take_state(n, other, m, contacts, of_elements, turns):
-    """Take the state of contact m of another list over to contact n."""
+def take_state(contacts, n, other, m, of_elements, turns):
+    """Give contact n the state of contact m of another list."""
     contacts.normal_correction[n], contacts.friction_correction[n] = (
         other.normal_correction[m],
         other.friction_correction[m],
@@ -144,7 +145,7 @@ def take_state(n, other, m, contacts, of_elements, turns):
 def set_aside(m, contacts: Contacts, old: Contacts, of_elements: int, turns: int):
     """Copy a contact."""
     old.item[m], old.solid[m], old.carried[m] = contacts.item[m], contacts.solid[m], False
-    take_state(m, contacts, m, old, of_elements, turns)
+    take_state(old, m, contacts, m, of_elements, turns)
 
 
 @steady
@@ -231,7 +232,7 @@ def carry_over(m, old: Contacts, contacts: Contacts, items: Items, rows: Offsets
     first, end = listed(items, rows, np.int64(old.item[m]))
     for n in range(first, end):
         if contacts.solid[n] == old.solid[m]:
-            take_state(n, old, m, contacts, of_elements, turns)
+            take_state(contacts, n, old, m, of_elements, turns)
             old.carried[m] = True
 
 

@@ -226,10 +226,9 @@ class BodyParticles(System):
         self._gravity = Gravity(np.float64, acceleration=np.array(model.gravity, np.float64).reshape(1, 3))
         self._weight = float(np.linalg.norm(model.gravity))
         self._slow = slow_approach(model.gravity, settings.substep) * settings.substep
-        least = float(model.radii[model.radii > 0.0].min(initial=np.inf))
-        self._small = max(
-            SETTLED * self._weight * settings.substep**2, SETTLED_RADIUS * least if least < np.inf else 0.0
-        )
+        radii = model.radii[model.radii > 0.0]
+        least = float(radii.min()) if len(radii) else 0.0
+        self._small = max(SETTLED * self._weight * settings.substep**2, SETTLED_RADIUS * least)
         self._first_body = len(model.colliders)
         self._surfaces: SurfaceContacts | None = None
         held = np.zeros((0, 2), np.int64) if held is None else held
