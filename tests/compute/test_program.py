@@ -253,7 +253,7 @@ def test_a_list_longer_than_rows_can_be_numbered_ends_the_run():
     cells.value[0] = 1 << 31
     p = Program()
     p.require(items, (cells.value, 0), "bodies: {count} pairs", 0)
-    with pytest.raises(MemoryLimitError, match="bodies: 2147483648 pairs; accepted are at most 2147483647"):
+    with pytest.raises(MemoryLimitError, match="bodies: 2147483648 pairs; accepted are at most 2147483646"):
         p.run()
     assert len(items) == 0
 

@@ -9,6 +9,7 @@ from shinari.compute import Field, Record
 from shinari.compute.cuda.memory import DeviceMemory
 from shinari.compute.cuda.placed import shape
 from shinari.compute.cuda.program import DeviceProgram
+from shinari.compute.program import MOST_ROWS
 from shinari.compute.scan import Offsets, Scan
 
 CHUNK = DeviceProgram.scan_chunk
@@ -35,7 +36,7 @@ def assert_sums(memory: DeviceMemory, items: int, from_cell: bool, room: int) ->
         p = DeviceProgram(memory)
     scan.record(p, cell)
     for _ in range(2):
-        counts = generator.integers(0, 1 << 40, items)
+        counts = generator.integers(0, MOST_ROWS // max(items, 1), items)
         offsets.start[:items] = counts
         assert p.run()
         assert np.array_equal(offsets.start[: items + 1], np.concatenate([[0], np.cumsum(counts)]))
@@ -55,6 +56,18 @@ def test_sums_in_the_simulator(items, from_cell) -> None:
     from shinari.compute.cuda.api import device
 
     assert_sums(DeviceMemory(device()), items, from_cell, 1 if from_cell else items + 1)
+
+
+@pytest.mark.parametrize("items", [100, 10_000, 1_000_000])
+def test_a_sum_that_is_too_large_for_a_list_is_told(items) -> None:
+    """Counts whose sum is a little more than a list may have, and those whose blocks are more."""
+    offsets, p = Offsets.zeros(items + 1), DeviceProgram(DeviceMemory(HostDevice()))
+    scan = Scan(offsets)
+    scan.record(p, items)
+    for each in (MOST_ROWS // items + 1, 1 << 30):
+        offsets.start[:items] = each
+        assert p.run()
+        assert scan.total[0][0] > MOST_ROWS
 
 
 @pytest.mark.parametrize("items", [10_000, 1_000_000])

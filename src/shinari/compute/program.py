@@ -43,8 +43,8 @@ MOST_ALONE = 63
 TRIALS, RISE = 3, 2.0
 # Room that a list gets beyond what it needs, as a part of it.
 SPARE = 0.5
-# Rows that a list may have: offsets into it are of 32 bits.
-MOST_ROWS = (1 << 31) - 1
+# Rows that a list may have: offsets into it are of 32 bits, and a sum that is too large for them ends at the largest.
+MOST_ROWS = (1 << 31) - 2
 
 # An entry: launch, begin, end.
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
