@@ -17,6 +17,8 @@ LIP, GLASS_X = (0.06, 0.42, 0.0), 0.15
 FILLED = (5, 6, 5)
 SPEED, STEEPEST, NEAR = 1.5, 2.3, 0.1
 EXACT, SPILT, UPRIGHT = 0.08, 0.05, 0.1
+# Part of the water that still leaves the cup after the script turns it back.
+AHEAD = 0.09
 
 
 def walls(inside: tuple[float, float, float]) -> list[tuple[Box, tuple[float, float, float]]]:
@@ -112,7 +114,7 @@ class PourWater(Task):
         """Tilt slowly until as much has left the cup as is asked for; then set it upright."""
         poured = 1.0 - self.held
         rate = np.where(self.angle < 0.7, 1.0, 0.25)
-        return np.where(poured < self.goal - 0.03, rate, -1.0)[:, None]
+        return np.where(poured < self.goal - AHEAD, rate, -1.0)[:, None]
 
 
 def _to_local(q: np.ndarray, x: np.ndarray) -> np.ndarray:
