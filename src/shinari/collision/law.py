@@ -139,6 +139,22 @@ def friction(wanted, push, law):
 
 
 @steady
+def friction_multiplier(wanted, push, mobility, law):
+    """Multiplier of friction [kg m] for a displacement along the surface, bounded by that along the normal [kg m].
+
+    Both are compared as displacements: squares of multipliers of fine grains are below the normal numbers of single
+    precision.
+
+    Args:
+        wanted: Displacement by friction that leaves no slip [m].
+        push: Multiplier along the normal [kg m].
+        mobility: Sum of the inverse masses along the surface [1/kg].
+        law: Friction and static friction first.
+    """
+    return scale(friction(wanted, mobility * push, law), ONE / mobility)
+
+
+@steady
 def friction_coefficient(slip, law):
     """Coefficient for a substep that begins with a relative tangential velocity."""
     return law[SLIDING_FRICTION] if dot(slip, slip) > SLIPS * SLIPS else law[STATIC_FRICTION]

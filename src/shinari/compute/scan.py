@@ -17,14 +17,14 @@ integers, so that the result does not depend on it.
 import numpy as np
 
 from shinari.compute.kernels import kernel
-from shinari.compute.program import Cell, Program
+from shinari.compute.program import MOST_ROWS, Cell, Program
 from shinari.compute.records import Field, Record
 
 # Items that levels are made for where only the kernels know how many there are: as many times the room as that may grow
 # by, but no fewer than that.
 GROWTH, LEAST = 8, 1 << 17
 # The largest offset: a sum of as much or more is more than a list may have.
-LARGEST = (1 << 31) - 1
+LARGEST = MOST_ROWS + 1
 
 
 class Offsets(Record):
@@ -60,7 +60,7 @@ def add_block(b, numbers: Offsets, sums: Offsets, extent: Extent, level: int, ch
     total = 0
     for i in range(b * chunk, min((b + 1) * chunk, extent.count[level])):
         total += numbers.start[i]
-    # what is too much for 32 bits stays too much: the list for it is refused
+    # a sum that is too large for 32 bits stays too large: the list for it is refused
     sums.start[b] = min(total, LARGEST)
 
 

@@ -130,15 +130,15 @@ class Fluid(System):
         self.pressure_scale = unit * moment
         self.rows: FluidParticles = FluidParticles.zeros(count, real)
         self._share_memory()
-        some_wait = fluids.come_and_go
+        self._some_wait = fluids.come_and_go
         self.members = Members(
             real,
-            without=() if some_wait else ("active",),
+            without=() if self._some_wait else ("active",),
             particle=fluids.particles,
             phase=fluids.phases,
             pressure=state.system_arrays[PRESSURES],
             density=state.system_arrays[DENSITIES],
-            active=np.zeros(count if some_wait else 0, np.uint32),
+            active=np.zeros(count if self._some_wait else 0, np.uint32),
         )
         self.phases: Phases = Phases.zeros(len(fluids.materials), real)
         self.phases.floor[...] = [-np.inf if m.cohesive else 0.0 for m in fluids.materials]
@@ -206,7 +206,7 @@ class Fluid(System):
         self.solve.stale[0] = 1
         self.solve.moving[0] = len(ends) > 0
         active = np.flatnonzero(self.state.system_arrays[ACTIVE])
-        if self.model.come_and_go:
+        if self._some_wait:
             self.members.active[: len(active)] = active
         self.sums.divide(len(active))
         for boundary in self.boundaries:
@@ -312,7 +312,7 @@ class Fluid(System):
     def _record_lists(self, p: Program) -> None:
         """Bring the active particles into the order of the grid and list their neighbours, if that is needed."""
         with p.when((self.solve.stale, 0)):
-            some_wait = int(self.model.come_and_go)
+            some_wait = int(self._some_wait)
             p.launch(place_points, self.members, self.particles, self._grid.points, some_wait, count=self.count)
             self._grid.record_build(p, self.count)
             self._lists.record_find(p)

@@ -14,7 +14,7 @@ import numpy as np
 
 from shinari.collision.broad.blocks import CurrentColour
 from shinari.collision.broad.row_batches import WIDTH, Batches, Links, batches_of_block
-from shinari.collision.law import friction, normal_response, recovery, tangential
+from shinari.collision.law import friction_multiplier, normal_response, recovery, tangential
 from shinari.compute import Field, Record, function, kernel, real, scratch
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
@@ -152,7 +152,7 @@ def resist(n, moved, push, held, resisted, law, w, limit, spins):
     u, v, a, b, p, q = spins
     gives = a * p * p + b * q * q
     rolled = tangential(sub(scale(u, p), scale(v, q)), n)
-    # in turns and displacements, see `answer`
+    # in turns, as friction in displacements: see `friction_multiplier`
     turn = bounded(sub(scale(resisted, gives), rolled), gives * limit * push)
     moment = scale(turn, reciprocal(gives))
     # that moment turns unequal balls against each other
@@ -160,7 +160,7 @@ def resist(n, moved, push, held, resisted, law, w, limit, spins):
     slip = sub(moved, cross(turned, n))
     mobility = w + a + b
     wanted = tangential(sub(scale(held, mobility), slip), n)
-    return scale(friction(wanted, mobility * push, law), ONE / mobility), moment
+    return friction_multiplier(wanted, push, mobility, law), moment
 
 
 @function(fastmath=STEADY)

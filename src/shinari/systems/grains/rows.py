@@ -18,11 +18,11 @@ import numpy as np
 
 from shinari.collision.broad.blocks import CurrentColour
 from shinari.collision.broad.row_batches import WIDTH, Batches, batches_of_block
-from shinari.collision.law import friction, normal_response, recovery, tangential
+from shinari.collision.law import friction_multiplier, normal_response, recovery, tangential
 from shinari.compute import convert, function, kernel, real, scratch
 from shinari.compute.kernels import STEADY
 from shinari.compute.scan import Offsets
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Origins
 from shinari.systems.particle_contact.pair_rows import contact_plane, upright
 from shinari.systems.particle_contact.records import (
@@ -69,9 +69,8 @@ def answer(n, depth, before, moved, old, held, law, scaled_compliance, mobility)
         New multiplier and new friction.
     """
     push = old + normal_response(depth, depth - before, old, scaled_compliance, mobility, -old)
-    # in displacements: squares of multipliers of fine grains are below the normal numbers of single precision
     wanted = tangential(sub(scale(held, mobility), moved), n)
-    return push, scale(friction(wanted, mobility * push, law), ONE / mobility)
+    return push, friction_multiplier(wanted, push, mobility, law)
 
 
 @function(fastmath=STEADY)

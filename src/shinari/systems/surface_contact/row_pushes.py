@@ -1,8 +1,8 @@
 """How contact rows move their four points: weights times inverse masses, impulses in kg m."""
 
-from shinari.collision.law import combined_surface, friction
+from shinari.collision.law import combined_surface, friction_multiplier
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, norm, scale, sub
+from shinari.maths.vec3 import ZERO, norm, scale, sub
 from shinari.systems.colliders.collide import displacement_of
 
 
@@ -82,4 +82,4 @@ def push_points(points, masses, along, quiet, particles, contact_particles):
 @steady
 def grip_of(held, slip, mobility, load, law):
     """Friction in a substep so far [kg m], from that before, the slip [m] and the multiplier that bounds it."""
-    return scale(friction(sub(scale(held, mobility), slip), load * mobility, law), ONE / mobility)
+    return friction_multiplier(sub(scale(held, mobility), slip), load, mobility, law)

@@ -360,7 +360,7 @@ def solve(r, rows, particles, contact_particles, supports, objects, frames, cloc
     rows.bound[r] = gone + apart
     takes_back = clock.calm[0] != 0 and old > ZERO
     if apart >= ZERO and not takes_back:
-        # what has pushed does not pull
+        # a row that has pushed does not pull
         return zero, zero
     # The normal of the start tells the side. Where the points are still on it, the nearest points of now tell more:
     # what slides along a flat sheet comes nearer along the tilted normals of features beside it without touching them.
