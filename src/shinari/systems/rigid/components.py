@@ -9,11 +9,14 @@ import numpy as np
 
 from shinari.compute import Field, Record
 from shinari.maths.function import steady
-from shinari.maths.vec3 import dot
+from shinari.maths.vec3 import dot, sub
+from shinari.systems.rigid.integration import velocity_at
 
 # Solution of a component: 0 solved; 1 pending: this Newton step has found no reason for another; 2 another step is
 # needed; 3 another step is needed because limits of friction were renewed.
 SOLVED, PENDING, UNSETTLED, RENEWED = range(4)
+# Carrier of a component that nothing immovable touches, and of one that several such frames do.
+NO_CARRIER, SEVERAL = -1, -2
 # Whether a component stays where the substep began: no; it is tried; it was found to; it is kept as in the last one.
 MOVES, TRIED, FOUND, KEPT = range(4)
 # Ratio of masses above which a light component is solved directly: sweeps carry little through a light body.
@@ -88,11 +91,14 @@ class Components(Record):
     trial = Field(np.int64, doc="whether it is solved directly as a trial")
     tries = Field(np.int64, doc="Newton steps after which a trial has failed")
     calm = Field(np.int64, doc="whether it is solved directly because it rests")
-    resting = Field(np.int64, doc="whether it has contact points only, and is slower than gravity makes it in a step")
-    stays = Field(np.int64, doc="whether it rests, and its masses are not very different: it may stay where it is")
+    resting = Field(np.int64, doc="whether it has contact points only, and is calm, see `Motion`")
+    stays = Field(
+        np.int64, doc="whether it rests in the world, and its masses are not very different: it may stay where it is"
+    )
     stands = Field(np.int64, doc="MOVES, TRIED, FOUND or KEPT")
     stood = Field(np.int64, doc="whether it stayed in the last substep of this step, with one solution")
     disturbed = Field(np.int64, doc="whether something else is with it than in the last substep, or it cannot stay")
+    carrier = Field(np.int64, doc="the one immovable frame that it touches, or is joined to; NO_CARRIER, SEVERAL")
     cost = Field(np.float64, doc="products of blocks of its factor")
     factored = Field(np.int64, doc="whether its factor can be used again in this step")
     factoring = Field(np.int64, doc="whether it has to be factored")
@@ -178,7 +184,8 @@ class Motion(NamedTuple):
     """What a component does, and what it is.
 
     Attributes:
-        calm: Whether it rests.
+        calm: Whether it rests, slower than gravity makes it in a step, in the world or on its carrier.
+        still: Whether it rests in the world.
         stirred: Whether all of its bodies move.
         swept: Whether sweeps have solved one of its frames.
         uneven: Whether its masses are very different.
@@ -187,6 +194,7 @@ class Motion(NamedTuple):
     """
 
     calm: bool
+    still: bool
     stirred: bool
     swept: bool
     uneven: bool
@@ -196,18 +204,28 @@ class Motion(NamedTuple):
 
 @steady
 def motion_of(c, components, nodes, frames, solver_frames, speeds):
-    """Motion of a component."""
-    speed, slowest, least, most, swept = 0.0, np.inf, np.inf, 0.0, False
-    large = components.node[c + 1] - components.node[c] > LARGE
+    """Motion of a component, in the world and seen from its carrier.
+
+    A heap on a platform that moves, or turns, is solved as one on the ground.
+    """
+    speed, slowest, least, most, swept, carried = 0.0, np.inf, np.inf, 0.0, False, 0.0
+    large, carrier = components.node[c + 1] - components.node[c] > LARGE, components.carrier[c]
     for j in range(components.node[c], components.node[c + 1]):
         f = nodes.member[j]
         v, w = solver_frames.start_v[f], frames.inverse_mass[f]
         speed, slowest, swept = max(speed, dot(v, v)), min(slowest, dot(v, v)), swept or solver_frames.swept[f]
         least, most = min(least, w), max(most, w)
+        if carrier >= 0:
+            arm = sub(frames.x0[f], frames.x0[carrier])
+            v = sub(v, velocity_at(solver_frames.free_v, solver_frames.free_w, carrier, arm))
+            carried = max(carried, dot(v, v))
     slow = speeds.slow[0]
     limit = speeds.large[0] if large else (RESTING * slow if swept else slow)
-    calm, stirred = speed <= limit * limit and not (large and swept), slowest > limit * limit
-    return Motion(calm, stirred, swept, most > UNEVEN * least, most > MIXED * least, large)
+    limit *= limit
+    still = speed <= limit and not (large and swept)
+    calm = still or (carrier >= 0 and carried <= limit and not (large and swept))
+    stirred = slowest > limit and not calm
+    return Motion(calm, still, stirred, swept, most > UNEVEN * least, most > MIXED * least, large)
 
 
 @steady

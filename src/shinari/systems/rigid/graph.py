@@ -12,6 +12,8 @@ step starts from its own elements, so that it depends on the state alone.
 from shinari.compute import Program, kernel
 from shinari.maths.union_find import unite
 from shinari.systems.rigid.components import (
+    NO_CARRIER,
+    SEVERAL,
     Blocks,
     Components,
     Edges,
@@ -154,6 +156,21 @@ def number_nodes(_, solver_frames: SolverFrames, nodes: Nodes, components: Compo
 
 
 @kernel(in_order=True)
+def find_carriers(_, edges: Edges, solver_frames: SolverFrames, nodes: Nodes, components: Components, counts: Counts):
+    """Find the immovable frame that each component touches or is joined to, if it is one."""
+    for c in range(counts.components[0]):
+        components.carrier[c] = NO_CARRIER
+    for e in range(counts.edges[0]):
+        a, b = edges.frames[e]
+        i, j = solver_frames.node[a], solver_frames.node[b]
+        if is_again(edges, e) or (i >= 0) == (j >= 0):
+            continue
+        c, frame = nodes.component[max(i, j)], a if i < 0 else b
+        if components.carrier[c] != frame:
+            components.carrier[c] = frame if components.carrier[c] == NO_CARRIER else SEVERAL
+
+
+@kernel(in_order=True)
 def check_order(
     c, components: Components, nodes: Nodes, frames: Frames, solver_frames: SolverFrames, flags: Flags,
     speeds: RestSpeeds
@@ -293,6 +310,7 @@ class Graph:
         each, every = (counts.components, 0), (counts.nodes, 0)
         p.serial(find_roots, edges, self._frames, solver_frames, counts)
         p.serial(number_nodes, solver_frames, nodes, components, counts)
+        p.serial(find_carriers, edges, solver_frames, nodes, components, counts)
         p.require(self._ends, (counts.ends, 0), spare=ROOM)
         p.require(self._links, (counts.links, 0), spare=ROOM)
         p.serial(list_ends, edges, self._links, self._ends, solver_frames, nodes, counts)

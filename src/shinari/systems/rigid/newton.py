@@ -180,12 +180,14 @@ def choose_solver(
     # forces between limbs are those of jams as well, no loads
     components.uneven[c] = 1 if motion.uneven and unjointed else 0
     resting = motion.calm and unjointed
-    components.resting[c], components.stays[c] = 1 if resting else 0, 1 if resting and not motion.uneven else 0
+    components.resting[c] = 1 if resting else 0
+    components.stays[c] = 1 if resting and motion.still and not motion.uneven else 0
     components.direct[c], components.calm[c], components.softness[c] = 1 if direct else 0, 1 if calm else 0, 1.0
     components.gradual[c] = 1 if calm and unjointed and not (heap or swept) else 0
     # a heap that rests from the start has many states to find, over several substeps
     components.trial[c] = 1 if trial or (calm and (swept or motion.large)) else 0
-    components.tries[c] = MOST_STEPS if motion.calm and motion.large else (STIRRED_TRIES if motion.stirred else TRIES)
+    patient = motion.calm and (motion.large or not swept)
+    components.tries[c] = MOST_STEPS if patient else (STIRRED_TRIES if motion.stirred else TRIES)
     if components.trial[c] != 0:
         flags.trying[0] = 1
     if not direct:

@@ -154,7 +154,7 @@ def start_points(
         components.disturbed[c] = 1
     if not rebuilt and still and (stood or c < 0):
         return
-    rest = is_slow(a, frames, margins, terms) and is_slow(b, frames, margins, terms)
+    rest = are_slow(a, b, frames, margins, terms)
     fall = terms.fall[0] if rest else np.inf
     if rebuilt and still and stood and pairs.begun[k] and not is_moved(pairs, k):
         # all is as it was, but for the force
@@ -176,9 +176,12 @@ def start_points(
 
 
 @steady
-def is_slow(i, frames, margins, terms):
-    """Whether no point of a frame is faster than gravity makes it in a step."""
-    v, w, size = frames.v[i], frames.w[i], margins.size[i]
+def are_slow(a, b, frames, margins, terms):
+    """Whether no point of the smaller of two frames is faster against the other than gravity makes it in a step."""
+    if margins.size[b] < margins.size[a]:
+        a, b = b, a
+    v = sub(frames.v[a], velocity_at(frames.v, frames.w, b, sub(frames.x[a], frames.x[b])))
+    w, size = sub(frames.w[a], frames.w[b]), margins.size[a]
     reach = size if size < np.inf else 1.0
     return dot(v, v) + reach * reach * dot(w, w) < terms.slow[0] * terms.slow[0]
 
