@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from browser_help import PATIENCE, cloth_scene, until
+from browser_help import PATIENCE, cloth_scene, light_simply, until
 
 pytest.importorskip("viser", reason="viser is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -62,8 +62,7 @@ def sources() -> dict:
 def shared_viewer(chromium: Any, sources: dict) -> Iterator[Page]:
     """The viewer of a test file, in whatever state the tests before have left it."""
     viewer = serve(sources, next(iter(sources)), port=0)
-    # drawn by the processor shadows take ten times as long
-    viewer.server.scene.configure_default_lights(cast_shadow=False)
+    light_simply(viewer)
     yield viewer
     viewer.close()
 

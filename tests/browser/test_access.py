@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import shinari as sn
-from browser_help import PATIENCE, cloth_scene, until
+from browser_help import PATIENCE, cloth_scene, light_simply, until
 from shinari.view.server import page_address, serve
 
 SMALL = {"width": 400, "height": 300}
@@ -52,7 +52,7 @@ def tab(chromium):
 
 def test_the_page_works_with_a_token_and_without_one_it_is_not_there(tab, sources, caplog):
     viewer = serve(sources, "cloth", host="0.0.0.0", port=0)
-    viewer.server.scene.configure_default_lights(cast_shadow=False)
+    light_simply(viewer)
     try:
         address, token = page_address(viewer), viewer.server.access.token
         assert tab.goto(address.replace(token, "wrong")).status == 403
@@ -101,7 +101,7 @@ def test_an_address_cannot_lead_the_page_elsewhere(tab, viewer):
 
 def test_a_notebook_shows_the_page_in_a_frame(tab, caplog):
     shown = sn.show(cloth_scene(), playing=False, height=280)
-    shown.page.server.scene.configure_default_lights(cast_shadow=False)
+    light_simply(shown.page)
     try:
         with site(f"<body>{shown._repr_html_()}</body>") as notebook:
             tab.goto(notebook)
