@@ -29,14 +29,15 @@ from shinari.systems.colliders.records import Contacts, Items
 TOUCHES = np.float32(1e-3)
 # Masses of two that touch, one over the other, from which on what lies on the lighter one is found in layers.
 LIGHTER = np.float32(4.0)
-# Number of a collider that stands for a layer of particles which lies on one.
-LAYER = -1
+# Number of a collider that stands for a layer of particles which lies on one, and that of piece 0 of bodies; the others
+# follow below.
+LAYER, BODY = -1, -2
 
 
 class Supports(Record, ragged=True):
     """Planes that particles lie on in this substep, N rows; none where no body can press on them."""
 
-    solid = Field(np.int64, doc="the collider, counted from 1; 0: none; -1: a layer that lies on one")
+    solid = Field(np.int64, doc="the collider, counted from 1; 0: none; LAYER; BODY - k: piece k of a body")
     normal = Field(real, 3, doc="its normal in world axes")
     offset = Field(real, unit="m", doc="product of the normal and a point of the plane, relative to the origin")
     motion = Field(real, 3, unit="m", doc="displacement of the collider there in the substep")
@@ -127,6 +128,18 @@ def take_last_push(p, supports: Supports, items: Items, contacts: Contacts, part
     if supports.solid[i] != 0:
         for m in range(items.first[p], items.end[p]):
             take_push(supports, contacts, m, i, rate / particles.x[i, 3])
+
+
+@steady
+def is_on_body(supports, i):
+    """Whether the plane of particle i is that of a body."""
+    return supports.solid[i] <= BODY
+
+
+@steady
+def lies_on_ground(supports, i):
+    """Whether particle i lies on a collider, or on a layer on one."""
+    return supports.solid[i] != 0 and not is_on_body(supports, i)
 
 
 @steady

@@ -23,6 +23,7 @@ from shinari.maths.vec3 import dot
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
+from shinari.systems.colliders.supports import lies_on_ground
 from shinari.systems.coupling.heavy_bodies import BodyCarrier, bodies_above, body_carriers, warn_of_heavy_bodies
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, ContactParticles, Contacts, Counts, Items
 from shinari.systems.coupling.system import BodyParticles
@@ -99,8 +100,8 @@ def find_pressing(_, counts: Counts, contacts: Contacts, items: Items, contact_p
         e, b = contacts.item[m], body_shapes.frame[contacts.body_shape[m]]
         t, i = items.object[e], items.points[e]
         if contacts.multiplier[m] > 0.0 and carriers.carries[t] and found.search[b] != plan.search[0]:
-            lies = contact_particles.solid[i[0]] != 0 or contact_particles.solid[i[1]] != 0
-            lies = lies or contact_particles.solid[i[2]] != 0
+            lies = lies_on_ground(contact_particles, i[0]) or lies_on_ground(contact_particles, i[1])
+            lies = lies or lies_on_ground(contact_particles, i[2])
             w = frames.inverse_mass[b]
             if w > 0.0 and not lies and dot(contacts.normal[m], plan.up[0]) < -STEEP:
                 found.search[b] = plan.search[0]

@@ -6,13 +6,17 @@ See `shinari.systems.coupling.between` for what is solved.
 from shinari.collision.law import combined_surface, tangential
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, add, dot, scale
+from shinari.shapes.box import BOX
 from shinari.systems.colliders.element_points import vertices
+from shinari.systems.colliders.supports import BODY, is_on_body
 from shinari.systems.coupling.response import apply_reaction
 
 # Above this part of the inverse mass of a particle, for both bodies, the sweeps of a substep find the load alone. Light
 # fingers then hold better: their joints, which answer after the sweeps, are not in (wA + wB). It is one answer for an
 # object, from its mean mass: particles that are solved together would carry what others beside them do not.
 HEAVY = 6e-4
+# What is pressed takes the body beneath it for a support below this part of the inverse mass of a particle, for both bodies.
+CARRIES = 5e-3
 # No contact on the other side.
 NOTHING = (-1, -1, (0.0, 0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0))
 
@@ -74,11 +78,30 @@ def note_pinch(m, contacts, items, contact_particles, count, body_shapes, frames
 
 
 @steady
-def forgets(m, contacts, items, body_shapes, body_sweeps):
+def lies_on(i, b, contact_particles, body_shapes):
+    """Whether a particle lies on body b."""
+    return is_on_body(contact_particles, i) and body_shapes.frame[BODY - contact_particles.solid[i]] == b
+
+
+@steady
+def leaves_support(i, k, contact_particles, body_shapes, frames):
+    """Whether piece k meets an item as if that lay on no body: its body is light, or beneath the item, or it is a box.
+
+    A box meets vertices with its faces, which are then solved with both bodies at once.
+    """
+    b = body_shapes.frame[k]
+    light = frames.inverse_mass[b] >= CARRIES * contact_particles.average[i[0]]
+    on = lies_on(i[0], b, contact_particles, body_shapes) or lies_on(i[1], b, contact_particles, body_shapes)
+    return light or body_shapes.kind[k] == BOX or on or lies_on(i[2], b, contact_particles, body_shapes)
+
+
+@steady
+def forgets(m, contacts, items, contact_particles, body_shapes, frames, body_sweeps):
     """Whether an element is at a body that presses on particles between it and another: then its pushes do not last.
 
     Particles carry the load. Pushes of the element that go on at its last deepest point, or are taken back where it is
     not any more, would throw them.
     """
-    i = vertices(items.points[contacts.item[m]])
-    return i[0] != i[1] and body_sweeps.pinches[body_shapes.frame[contacts.body_shape[m]]]
+    i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
+    pinches = i[0] != i[1] and body_sweeps.pinches[body_shapes.frame[k]]
+    return pinches and leaves_support(i, k, contact_particles, body_shapes, frames)

@@ -99,6 +99,11 @@ class ContactParticles(Record):
     grip = Field(real, doc="coefficient of friction there")
     hold = Field(real, 3, unit="m", doc="displacement by friction there against such pushes")
     push = Field(real, unit="m", doc="displacement by which that has stopped pushes from the other side")
+    pressed = Field(np.bool_, doc="whether a heavy body is near on the other side")
+    noted_push = Field(real, unit="m", doc="part of `push` that it knows of")
+    noted_hold = Field(real, 3, unit="m", doc="part of `hold` that it knows of")
+    foot = Field(np.float64, 3, unit="m", doc="a point of its plane, in the axes of the body")
+    yields = Field(np.float64, unit="1/kg", doc="how far it gives way along the normal, if it is a body")
 
 
 class Items(Record):

@@ -1,18 +1,29 @@
 """Pushes of contacts with bodies: how a point gives its share to the vertices, and the pushes a substep begins with."""
 
+import numpy as np
+
 from shinari.collision.law import combined_surface, tangential
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, scale, sub
 from shinari.model.particles import Origins, Particles
-from shinari.systems.colliders.collide import previous_position
+from shinari.systems.colliders.collide import place, previous_position
 from shinari.systems.colliders.element_points import blend, inverse_mass_at, vertex_weights, vertices
-from shinari.systems.coupling.heavy_pairs import forgets, note_pinch, record_impulse
+from shinari.systems.colliders.supports import BODY, is_on_body
+from shinari.systems.coupling.heavy_pairs import forgets, leaves_support, note_pinch, record_impulse
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, ContactParticles, Contacts, Counts, Items
 from shinari.systems.coupling.response import apply_reaction
-from shinari.systems.coupling.supported_points import push_particle, supported_inverse_mass, supports_of
+from shinari.systems.coupling.supported_points import (
+    follow_bodies,
+    push_particle,
+    supported_inverse_mass,
+    supports_of,
+)
 from shinari.systems.rigid.frames import Frames
+
+# Which contacts: all, those that leave bodies beneath an item alone, and those that press on what lies on a body.
+ALL, BENEATH, PRESSING = 0, 1, 2
 
 
 @steady
@@ -22,21 +33,33 @@ def particle_previous_position(particles, i, h):
 
 
 @steady
-def share_push(contact_particles, particles, i, weights, pushes, grip, rate):
-    """Move the vertices of an element by their shares of what pushes a point; returns the sum of `push_particle`."""
-    first = push_vertex(contact_particles, particles, i[0], weights[0], pushes, grip, rate)
-    second = push_vertex(contact_particles, particles, i[1], weights[1], pushes, grip, rate)
-    third = push_vertex(contact_particles, particles, i[2], weights[2], pushes, grip, rate)
+def share_push(contact_particles, bodies, i, between, weights, pushes, grip, rate):
+    """Move the vertices of an element by their shares of what pushes a point; returns the sum of `push_particle`.
+
+    `bodies`: particles, origins, pieces, frames and bodies in sweeps.
+    """
+    first = push_vertex(contact_particles, bodies, i[0], between, weights[0], pushes, grip, rate)
+    second = push_vertex(contact_particles, bodies, i[1], between, weights[1], pushes, grip, rate)
+    third = push_vertex(contact_particles, bodies, i[2], between, weights[2], pushes, grip, rate)
     return add(add(first, second), third)
 
 
 @steady
-def push_vertex(contact_particles, particles, i, weight, pushes, grip, rate):
-    """Move a particle by its share, if it has one and can move."""
-    w = particles.x[i, 3]
+def push_vertex(contact_particles, bodies, i, between, weight, pushes, grip, rate):
+    """Move a particle by its share, if it has one and can move; its body takes what that has stopped."""
+    particles, origins, body_shapes, frames, body_sweeps = bodies
+    w, lost = particles.x[i, 3], scale(pushes[0], ZERO)
     if w > ZERO and weight > ZERO:
-        return push_particle(contact_particles, particles, i, w * weight, pushes, grip, rate)
-    return scale(pushes[0], ZERO)
+        origin = origins.position[particles.origin_index[i]]
+        push, hold = contact_particles.push[i], place(contact_particles.hold, i)
+        lost = push_particle(contact_particles, particles, i, between, w * weight, pushes, grip, rate)
+        fresh, along = contact_particles.push[i] - push, sub(place(contact_particles.hold, i), hold)
+        if is_on_body(contact_particles, i) and (fresh != ZERO or dot(along, along) > ZERO):
+            stopped = scale(add(scale(contact_particles.normal[i], fresh), along), 1.0 / np.float64(w))
+            b = body_shapes.frame[BODY - contact_particles.solid[i]]
+            arm = sub(add(origin, particle_previous_position(particles, i, ONE / rate)), frames.x0[b])
+            apply_reaction(frames, body_sweeps, b, arm, stopped, scale(stopped, 0.0), rate)
+    return lost
 
 
 @steady
@@ -78,8 +101,11 @@ def apply_stored_multiplier(
     )
     start = add(origins.position[particles.origin_index[i[0]]], start)
     along, rubs = scale(contacts.normal[m], sign * contacts.multiplier[m]), scale(contacts.friction_multiplier[m], sign)
+    between = leaves_support(i, contacts.body_shape[m], contact_particles, body_shapes, frames)
     law = combined_surface(contact_particles.surface[i[0]], body_shapes.surface[contacts.body_shape[m]])
-    lost = share_push(contact_particles, particles, i, weights, (along, rubs, still), law[1], rate)
+    bodies = particles, origins, body_shapes, frames, body_sweeps
+    follow_bodies(contact_particles, i, origins.position[particles.origin_index[i[0]]], body_shapes, frames)
+    lost = share_push(contact_particles, bodies, i, between, weights, (along, rubs, still), law[1], rate)
     given = sub(add(along, rubs), lost)
     if sign > ZERO:
         contacts.multiplier[m], contacts.friction_multiplier[m] = less_lost(
@@ -87,6 +113,16 @@ def apply_stored_multiplier(
         )
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, sub(start, frames.x0[b]), given, still, rate)
+
+
+@steady
+def take_back(m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h):
+    """Take back the push of a contact, if it pushes."""
+    if contacts.multiplier[m] > ZERO:
+        apply_stored_multiplier(
+            -1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
+        )
+        clear_multiplier(contacts, m)
 
 
 @kernel(fastmath=STEADY)
@@ -102,6 +138,7 @@ def apply_stored_multipliers(
     frames: Frames,
     body_sweeps: BodySweeps,
     h: float,
+    which: int,
 ):
     """Begin a substep with the pushes of the last one: what rests is carried before anything is looked at.
 
@@ -110,16 +147,17 @@ def apply_stored_multipliers(
     pushed that much less.
     """
     for m in range(counts.contacts[0]):
-        if not contacts.settled[m] or forgets(m, contacts, items, body_shapes, body_sweeps):
+        if not contacts.settled[m] or forgets(m, contacts, items, contact_particles, body_shapes, frames, body_sweeps):
             clear_multiplier(contacts, m)
             contacts.settled[m] = True
-        if contacts.multiplier[m] > ZERO:
+        i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
+        between = leaves_support(i, k, contact_particles, body_shapes, frames)
+        if contacts.multiplier[m] > ZERO and (which == ALL or between == (which == BENEATH)):
             note_pinch(m, contacts, items, contact_particles, counts.contacts[0], body_shapes, frames, body_sweeps)
-            i = vertices(items.points[contacts.item[m]])
             part = vertex_weights(contacts.weights[m], i)
-            w, b = inverse_mass_at(particles.x, i, part), body_shapes.frame[contacts.body_shape[m]]
-            other = frames.inverse_mass[b]
-            supports = supports_of(contact_particles, particles, i, part)
+            w, other = inverse_mass_at(particles.x, i, part), frames.inverse_mass[body_shapes.frame[k]]
+            follow_bodies(contact_particles, i, origins.position[particles.origin_index[i[0]]], body_shapes, frames)
+            supports = supports_of(contact_particles, particles, i, part, between)
             now, _ = supported_inverse_mass(w, supports, contacts.normal[m], 0.0, other)
             left = min((contacts.along[m] + other) / (now + other), 1.0) if now + other > ZERO else 0.0
             contacts.multiplier[m] *= left

@@ -1,4 +1,6 @@
-"""Points of particles that lie on a collider, between that and a body, see `shinari.systems.colliders.supports`.
+"""Points of particles that lie on a collider or a heavy body, between that and another body.
+
+See `shinari.systems.colliders.supports` and `shinari.systems.coupling.body_supports`.
 
 A point of an element has a support for each of its vertices:
 
@@ -7,55 +9,95 @@ A point of an element has a support for each of its vertices:
     given    push that it has stopped so far [kg m]; no more than that can be taken back
     grip     its coefficient of friction
     touches  1; 0 where the vertex has been lifted since: then it has to come back before it can be pressed
+    firm     coefficient of friction with which it holds the vertex; -1 where it slips
+    left     part of the inverse mass that it does not take
 """
 
 import numpy as np
 
 from shinari.collision.law import tangential
 from shinari.maths.function import steady
+from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
 from shinari.model.spins import bounded
 from shinari.systems.colliders.collide import move, place
-from shinari.systems.colliders.supports import LAYER, gap_above, plane_below, touches_plane
+from shinari.systems.colliders.supports import BODY, LAYER, gap_above, is_on_body, plane_below, touches_plane
 
-Support = tuple[float, float, float, float, float, float, float]
+Support = tuple[float, float, float, float, float, float, float, float, float]
 Supports = tuple[Support, Support, Support]
 FAR = 1e30
-# Part of the inverse mass that no support takes: bodies beyond 3,000 times its mass are stopped in steps.
-LEFT = 3e-4
+# Part of the inverse mass that no support takes: bodies beyond 3,000 times its mass are stopped in steps. One that gives
+# way itself takes more of it: of steps that are too short, both would be moved in turn.
+LEFT, LEFT_ON_BODY = 3e-4, 3e-5
 # Part of the distance that a particle keeps by which a push moves it at most while it lies on something.
 FARTHEST = np.float32(0.1)
+# Part of the most that friction holds from which on a particle slips.
+NEARLY = np.float32(0.999)
 
 
 @steady
-def supports_of(contact_particles, particles, i, part):
-    """Supports of a point with such parts of three particles."""
+def supports_of(contact_particles, particles, i, part, between):
+    """Supports of a point with such parts of three particles; `between`: see `may_lie`."""
     return (
-        support_of(contact_particles, particles, i[0], part[0]),
-        support_of(contact_particles, particles, i[1], part[1]),
-        support_of(contact_particles, particles, i[2], part[2]),
+        support_of(contact_particles, particles, i[0], part[0], between),
+        support_of(contact_particles, particles, i[1], part[1], between),
+        support_of(contact_particles, particles, i[2], part[2], between),
     )
 
 
 @steady
-def support_of(contact_particles, particles, i, part):
-    """Support of a vertex, or of a particle."""
-    lies, n, push = plane_below(contact_particles, i, particles.x, contact_particles.radius[i])
-    touches = 1.0 if touches_plane(contact_particles, i, particles.x, contact_particles.radius[i]) else 0.0
-    give, none = np.float64(particles.x[i, 3]) * part, 0.0 * np.float64(part)
-    holds = lies and give > 0.0
-    held, stopped = give * part if holds else none, np.float64(push) / give if holds else none
-    grip = np.float64(contact_particles.grip[i])
-    return held, np.float64(n[0]), np.float64(n[1]), np.float64(n[2]), stopped, grip, touches
+def may_lie(contact_particles, i, between):
+    """Whether a particle counts as supported: what leaves bodies beneath alone, `between`, is solved with each by itself.
+
+    See `leaves_support`.
+    """
+    return not (between and is_on_body(contact_particles, i))
 
 
 @steady
-def start_on_support(contact_particles, particles, i, start, now):
+def follow_body(contact_particles, i, origin, body_shapes, frames):
+    """Move the plane of a particle on with its body, if it lies on one."""
+    if is_on_body(contact_particles, i):
+        b, foot = body_shapes.frame[BODY - contact_particles.solid[i]], place(contact_particles.foot, i)
+        at, start = rotate(frames.q[b], foot), rotate(frames.q0[b], foot)
+        at, start = add(frames.x[b], at), add(frames.x0[b], start)
+        contact_particles.motion[i] = sub(at, start)
+        contact_particles.offset[i] = dot(place(contact_particles.normal, i), sub(at, origin))
+
+
+@steady
+def follow_bodies(contact_particles, i, origin, body_shapes, frames):
+    """`follow_body` for the vertices of an item."""
+    follow_body(contact_particles, i[0], origin, body_shapes, frames)
+    if i[1] != i[0]:
+        follow_body(contact_particles, i[1], origin, body_shapes, frames)
+        follow_body(contact_particles, i[2], origin, body_shapes, frames)
+
+
+@steady
+def support_of(contact_particles, particles, i, part, between):
+    """Support of a vertex, or of a particle. A body that supports it gives way itself."""
+    lies, n, push = plane_below(contact_particles, i, particles.x, contact_particles.radius[i])
+    touches = 1.0 if touches_plane(contact_particles, i, particles.x, contact_particles.radius[i]) else 0.0
+    give, none = np.float64(particles.x[i, 3]) * part, 0.0 * np.float64(part)
+    holds = lies and give > 0.0 and may_lie(contact_particles, i, between)
+    yields = contact_particles.yields[i] * part if is_on_body(contact_particles, i) else none
+    held, stopped = max(give * part - yields, none) if holds else none, np.float64(push) / give if holds else none
+    grip = np.float64(contact_particles.grip[i])
+    most = NEARLY * contact_particles.grip[i] * push
+    slips = push > ZERO and norm(place(contact_particles.hold, i)) >= most
+    firm, left = -1.0 if slips else grip, LEFT_ON_BODY if is_on_body(contact_particles, i) else LEFT
+    return held, np.float64(n[0]), np.float64(n[1]), np.float64(n[2]), stopped, grip, touches, firm, left
+
+
+@steady
+def start_on_support(contact_particles, particles, i, between, start, now):
     """Where a particle was at the start of the substep, as far as a body may be driven by it.
 
     What lies on a collider has moved along its normal with that: it may have been pressed in, and come up at once.
     """
-    if not touches_plane(contact_particles, i, particles.x, contact_particles.radius[i]):
+    lies = touches_plane(contact_particles, i, particles.x, contact_particles.radius[i])
+    if not (lies and may_lie(contact_particles, i, between)):
         return start
     n = place(contact_particles.normal, i)
     return add(start, scale(n, dot(n, sub(sub(now, start), place(contact_particles.motion, i)))))
@@ -68,11 +110,11 @@ def held_back(support, n):
     Friction holds the vertex where n is in its cone. Farther aside it slips out, which is allowed for by half of the
     sine at least: from w sin^2 alone a push could follow that moves the vertex many times as far as the body is to be.
     """
-    held, gx, gy, gz, given, grip, _ = support
+    held, gx, gy, gz, given, grip, _, _, left = support
     into = -min(gx * n[0] + gy * n[1] + gz * n[2], 0.0)
     aside = max(np.sqrt(max(1.0 - into * into, 0.0)) - grip * into, 0.0)
     part = held * max(1.0 - aside * max(aside, 0.5), 0.0) if into > 0.0 else 0.0
-    return part * (1.0 - LEFT), given / into if part > 0.0 else FAR
+    return part * (1.0 - left), given / into if part > 0.0 else FAR
 
 
 @steady
@@ -95,14 +137,14 @@ def supported_inverse_mass(w, supports, n, apart, other):
 @steady
 def firm_inverse_mass(supports, law):
     """Inverse mass that friction on supports takes from a point along them [1/kg]: where these are no smoother."""
-    first = supports[0][0] if supports[0][5] >= law[1] else 0.0
-    second = supports[1][0] if supports[1][5] >= law[1] else 0.0
-    third = supports[2][0] if supports[2][5] >= law[1] else 0.0
+    first = supports[0][0] if supports[0][7] >= law[1] else 0.0
+    second = supports[1][0] if supports[1][7] >= law[1] else 0.0
+    third = supports[2][0] if supports[2][7] >= law[1] else 0.0
     return first + second + third
 
 
 @steady
-def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
+def push_particle(contact_particles, particles, i, between, part, pushes, grip, rate):
     """Move a particle by a part of what pushes a point.
 
     What lies on a collider does not go into it. Friction there holds it against a push that is within its cone, and
@@ -114,6 +156,7 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
         contact_particles: The particles, and what they lie on.
         particles: The particles.
         i: The particle.
+        between: See `may_lie`.
         part: Its part of the point times its inverse mass [1/kg].
         pushes: Along the normal, by friction, and what a unit of inverse mass moves silently [kg m].
         grip: Coefficient of friction of what rubs.
@@ -125,7 +168,7 @@ def push_particle(contact_particles, particles, i, part, pushes, grip, rate):
     x, before, lost = particles.x, place(particles.x, i), scale(pushes[0], ZERO)
     along, rubs, silent = pushes
     lies, n, _ = plane_below(contact_particles, i, x, contact_particles.radius[i])
-    if lies:
+    if lies and may_lie(contact_particles, i, between):
         silent = sub(silent, scale(n, min(dot(n, silent), 0.0)))
         lost = push_on_plane(contact_particles, particles, i, part, (along, rubs, silent), grip, rate)
     else:

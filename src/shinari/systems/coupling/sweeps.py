@@ -34,11 +34,13 @@ from shinari.systems.colliders.element_points import (
     vertices,
 )
 from shinari.systems.colliders.elements import deepest
+from shinari.systems.colliders.supports import is_on_body
 from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD
 from shinari.systems.coupling.heavy_pairs import (
     NOTHING,
     forgets,
+    leaves_support,
     opposite_of,
     push_opposite,
     record_impulse,
@@ -54,13 +56,14 @@ from shinari.systems.coupling.records import (
 )
 from shinari.systems.coupling.response import apply_reaction, balance, come_of, response, to_shape_local
 from shinari.systems.coupling.stored_pushes import (
-    apply_stored_multiplier,
-    clear_multiplier,
     less_lost,
     particle_previous_position,
     share_push,
+    take_back,
 )
 from shinari.systems.coupling.supported_points import (
+    follow_bodies,
+    follow_body,
     start_on_support,
     supports_of,
 )
@@ -134,23 +137,25 @@ def apply_answer(m, answer, item, body, grip, records, opposite):
     Args:
         m: The contact.
         answer: See `respond_to_shape`.
-        item: Vertices of the item, their shares of its point, and its inverse mass there.
+        item: Vertices of the item, their shares of its point, its inverse mass there, and see `leaves_support`.
         body: The body, and the arm of the point.
         grip: Coefficient of static friction.
-        records: Contacts, their particles, particles, frames, bodies in sweeps and progress.
+        records: Contacts, their particles, what `share_push` calls bodies, and progress.
         opposite: The contact on the other side, and its body and arm.
 
     Returns:
         How far it moves the point and the body against each other [m].
     """
-    contacts, contact_particles, particles, frames, body_sweeps, progress = records
+    contacts, contact_particles, bodies, progress = records
+    particles, _, _, frames, body_sweeps = bodies
     _, push, rub, silent, n, normal_push, friction_multiplier, gap, along, opposite_push = answer
-    (i, part, w), (b, arm), rate = item, body, ONE / progress.substep[0]
+    (i, part, w, between), (b, arm), rate = item, body, ONE / progress.substep[0]
     multiplier, other = add(push, rub), frames.inverse_mass[b]
     each = ONE / (along + other) if along + other > ZERO else 0.0
     # what it lies on takes its share of what goes without velocity, too
     of_item = scale(silent, each * along / w if w > ZERO else 0.0)
-    lost = share_push(contact_particles, particles, i, part, (add(push, opposite_push), rub, of_item), grip, rate)
+    pushes = add(push, opposite_push), rub, of_item
+    lost = share_push(contact_particles, bodies, i, between, part, pushes, grip, rate)
     given = sub(multiplier, lost)
     normal_push, friction_multiplier = less_lost(normal_push, friction_multiplier, n, lost)
     across = opposite[0][0]
@@ -199,6 +204,7 @@ def project_particles(meshes: bool) -> Kernel:
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
         rate = ONE / h
         limits = rate * rate, h * progress.escape[0]
+        bodies = particles, origins, body_shapes, frames, body_sweeps
         for turn in range(count):
             m = contact_of(turn, count, progress)
             i, k = np.int64(items.points[contacts.item[m], 0]), contacts.body_shape[m]
@@ -209,8 +215,12 @@ def project_particles(meshes: bool) -> Kernel:
             origin = origins.position[particles.origin_index[i]]
             start, now = add(origin, particle_previous_position(particles, i, h)), add(origin, place(particles.x, i))
             law = combined_surface(contact_particles.surface[i], body_shapes.surface[k])
-            opposite = opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i)
-            path = start_on_support(contact_particles, particles, i, start, now), now
+            between = leaves_support((i, i, i), k, contact_particles, body_shapes, frames)
+            opposite = NOTHING
+            if not is_on_body(contact_particles, i):
+                opposite = opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i)
+            follow_body(contact_particles, i, origin, body_shapes, frames)
+            path = start_on_support(contact_particles, particles, i, between, start, now), now
             answer = respond_to_shape(
                 body_shapes,
                 fields,
@@ -218,7 +228,7 @@ def project_particles(meshes: bool) -> Kernel:
                 k,
                 path,
                 (np.float64(contact_particles.radius[i]), w),
-                supports_of(contact_particles, particles, (i, i, i), (1.0, 0.0, 0.0)),
+                supports_of(contact_particles, particles, (i, i, i), (1.0, 0.0, 0.0), between),
                 law,
                 (contacts.multiplier[m], contacts.friction_multiplier[m]),
                 limits,
@@ -227,8 +237,8 @@ def project_particles(meshes: bool) -> Kernel:
             )
             if answer[TOUCHES]:
                 contacts.bound[m, 0] = -1.0
-                item, body = ((i, i, i), (1.0, 0.0, 0.0), w), (b, sub(start, fixed))
-                records = contacts, contact_particles, particles, frames, body_sweeps, progress
+                item, body = ((i, i, i), (1.0, 0.0, 0.0), w, between), (b, sub(start, fixed))
+                records = contacts, contact_particles, bodies, progress
                 there = body_shapes.frame[max(opposite[1], 0)]
                 on_other_side = opposite, (there, sub(path[0], frames.x0[there]))
                 largest = max(largest, apply_answer(m, answer, item, body, law[1], records, on_other_side))
@@ -289,6 +299,7 @@ def project_elements(meshes: bool) -> Kernel:
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
         rate = ONE / h
         limits = rate * rate, h * progress.escape[0]
+        bodies = particles, origins, body_shapes, frames, body_sweeps
         for turn in range(count):
             m = contact_of(turn, count, progress)
             k, i = contacts.body_shape[m], vertices(items.points[contacts.item[m]])
@@ -301,7 +312,7 @@ def project_elements(meshes: bool) -> Kernel:
                 combined_surface(contact_particles.surface[i[0]], body_shapes.surface[k]),
                 frames.inverse_mass[b],
             )
-            done = False
+            done, between = False, leaves_support(i, k, contact_particles, body_shapes, frames)
             for again in range(ROUNDS):
                 fixed, (now, starts) = frames.x0[b], world_path(origin, particles, i, h)
                 ends = triangle_in_piece(body_shapes, k, frames.x[b], frames.q[b], now)
@@ -335,15 +346,16 @@ def project_elements(meshes: bool) -> Kernel:
                 touches, moved = max(part[0], max(part[1], part[2])) <= AT_VERTEX, 0.0
                 reach = blend_of(contact_particles.radius, i, part)
                 if touches:
+                    follow_bodies(contact_particles, i, origin, body_shapes, frames)
                     contacts.settled[m] = contacts.settled[m] and not (
                         contacts.multiplier[m] > ZERO and jumps(weights, kept)
                     )
                     contacts.weights[m] = weights
                     start = blend(
                         weights,
-                        start_on_support(contact_particles, particles, i[0], starts[0], now[0]),
-                        start_on_support(contact_particles, particles, i[1], starts[1], now[1]),
-                        start_on_support(contact_particles, particles, i[2], starts[2], now[2]),
+                        start_on_support(contact_particles, particles, i[0], between, starts[0], now[0]),
+                        start_on_support(contact_particles, particles, i[1], between, starts[1], now[1]),
+                        start_on_support(contact_particles, particles, i[2], between, starts[2], now[2]),
                     )
                     answer = respond_to_shape(
                         body_shapes,
@@ -352,7 +364,7 @@ def project_elements(meshes: bool) -> Kernel:
                         k,
                         (start, blend(weights, now[0], now[1], now[2])),
                         (reach, w),
-                        supports_of(contact_particles, particles, i, part),
+                        supports_of(contact_particles, particles, i, part, between),
                         law,
                         (contacts.multiplier[m], contacts.friction_multiplier[m]),
                         limits,
@@ -361,19 +373,24 @@ def project_elements(meshes: bool) -> Kernel:
                     )
                     touches = answer[TOUCHES]
                     if touches:
-                        done, records = True, (contacts, contact_particles, particles, frames, body_sweeps, progress)
+                        done, records = True, (contacts, contact_particles, bodies, progress)
                         moved = apply_answer(
-                            m, answer, (i, part, w), (b, sub(start, fixed)), law[1], records, (NOTHING, (b, start))
+                            m,
+                            answer,
+                            (i, part, w, between),
+                            (b, sub(start, fixed)),
+                            law[1],
+                            records,
+                            (NOTHING, (b, start)),
                         )
                         largest = max(largest, moved)
                 if not late and (not touches or moved <= SMALL * reach):
                     break
-            if contacts.multiplier[m] > ZERO and not (done or forgets(m, contacts, items, body_shapes, body_sweeps)):
+            if not (done or forgets(m, contacts, items, contact_particles, body_shapes, frames, body_sweeps)):
                 # it has left the body, or a vertex carries it now
-                apply_stored_multiplier(
-                    -1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
+                take_back(
+                    m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
                 )
-                clear_multiplier(contacts, m)
         progress.largest[0] = largest
 
     return project_all_elements

@@ -26,10 +26,19 @@ from shinari.model.state import State
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
 from shinari.scene.contents import Contents
+from shinari.shapes.box import BOX
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.colliders.elements import elements_of
 from shinari.systems.colliders.supports import Supports
 from shinari.systems.coupling.body_paths import BodyPaths
+from shinari.systems.coupling.body_supports import (
+    count_stopped,
+    find_body_supports,
+    find_pressed,
+    forget_body_support,
+    forget_passed,
+    forget_unpressed,
+)
 from shinari.systems.coupling.bounce import bounce_items, note_motion, note_velocity
 from shinari.systems.coupling.detection import (
     CHUNK,
@@ -51,6 +60,7 @@ from shinari.systems.coupling.detection import (
     set_shape_margin,
     sum_squares,
 )
+from shinari.systems.coupling.heavy_pairs import CARRIES
 from shinari.systems.coupling.model import CONTACTS, PLACES, PUSHES, RESPONSES
 from shinari.systems.coupling.records import (
     BodySweeps,
@@ -76,7 +86,7 @@ from shinari.systems.coupling.response import (
     note_pose,
     withdraw_response,
 )
-from shinari.systems.coupling.stored_pushes import apply_stored_multipliers
+from shinari.systems.coupling.stored_pushes import ALL, BENEATH, PRESSING, apply_stored_multipliers
 from shinari.systems.coupling.sweeps import (
     check_convergence,
     project_elements,
@@ -212,7 +222,8 @@ class BodyParticles(System):
         self.contact_particles.average[...] = _average_inverse_masses(scene)[model.owners]
         if supports is not None:
             shared = {
-                name: supports.arrays[name] for name in ("solid", "normal", "offset", "motion", "grip", "push", "hold")
+                name: supports.arrays[name]
+                for name in ("solid", "normal", "offset", "motion", "grip", "push", "hold", "noted_push", "noted_hold")
             }
             self.contact_particles.bind(**shared)
         self.body_sweeps: BodySweeps = BodySweeps.zeros(len(frames), np.float64)
@@ -237,6 +248,10 @@ class BodyParticles(System):
         elements, _ = elements_of(scene, model)
         if len(elements):
             self.lists.append(ContactList(elements, model.owners, held, body_shapes, False))
+        # what may lie on one body and be pressed by another one that is no box
+        heavy = frames.inverse_mass[self.table.frame] < CARRIES * float(self.contact_particles.average.max())
+        presses = bool((heavy & (self.table.kind != BOX)).any())
+        self._carry = len(elements) > 0 and len(scene.bodies) > 1 and presses
 
     def connect(self, bound: BoundSystems) -> None:
         """Take the contacts of surfaces, whose layers may lie on a collider."""
@@ -267,6 +282,9 @@ class BodyParticles(System):
             own = contacts[:, 0] == number
             each.recall(contacts[own, 1:], pushes[own], places[own])
         self.body_sweeps.expected[: len(arrays[RESPONSES])] = arrays[RESPONSES]
+        if self._carry:
+            # a step knows nothing of the one before that is not in the state
+            self.contact_particles.solid[...] = 0
         self.contact_particles.active[...] = True
         self.contact_particles.active[self._model.inactive(self._state)] = False
 
@@ -300,17 +318,13 @@ class BodyParticles(System):
             p.serial(press_on_layers, points.counts, elements.counts, self._surfaces.rows.table)
             layers.record_find(p, self.particles)
         p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h, self._slow)
+        if first and self._carry:
+            self._record_supports(p, first)
+            self._record_stored(p, BENEATH)
+        if self._carry:
+            self._record_supports(p, first)
         if first:
-            for each in self.lists:
-                with self.sweep(p, each):
-                    p.serial(
-                        apply_stored_multipliers,
-                        *self._arguments(each),
-                        self.table,
-                        self._frames,
-                        self.body_sweeps,
-                        h,
-                    )
+            self._record_stored(p, PRESSING if self._carry else ALL)
         with p.repeat(MOST_SWEEPS, until=(progress.done, 0)):
             points, *others = self.lists
             with p.when((progress.forth, 0)):
@@ -326,10 +340,38 @@ class BodyParticles(System):
         if layers is not None:
             layers.record_pass_on(p, self.particles, h)
 
+    def _record_supports(self, p: Program, first: bool) -> None:
+        """Record that what lies on heavy bodies is found."""
+        particles, elements, count = self.contact_particles, self.lists[-1], len(self.particles)
+        p.launch(forget_body_support, particles, int(first), count=count, grain=4096)
+        p.serial(find_body_supports(len(self.fields) > 0), *self._arguments(self.lists[0]), self.table, self.fields,
+                 self._frames, self._gravity, self._settings.substep)  # fmt: skip
+        p.serial(find_pressed, elements.counts, elements.contacts, elements.items, particles, self.table,
+                 self._frames)  # fmt: skip
+        p.launch(forget_unpressed, particles, count=count, grain=4096)
+
+    def _record_stored(self, p: Program, which: int) -> None:
+        """Record that the pushes of the last substep are applied, those of some contacts."""
+        for each in self.lists:
+            with self.sweep(p, each):
+                records = *self._arguments(each), self.table, self._frames, self.body_sweeps
+                p.serial(apply_stored_multipliers, *records, self._settings.substep, which)
+                self._record_stopped(p)
+
+    def _record_stopped(self, p: Program) -> None:
+        """Record that the contacts of particles with the bodies beneath them count what those have stopped."""
+        if self._carry:
+            first = self.lists[0]
+            p.serial(count_stopped, first.counts, first.contacts, first.items, self.contact_particles, self.particles,
+                     1.0 / self._settings.substep)  # fmt: skip
+
     def record_settle(self, p: Program) -> None:
         """Record what joints and contacts of bodies did in the substep."""
         p.launch(add_response, self._frames, self.body_sweeps, count=len(self._frames))
         p.launch(keep_response, self.body_sweeps, count=len(self._frames))
+        if self._carry:
+            first = self.lists[0]
+            p.serial(forget_passed, first.counts, first.contacts, first.items, self.contact_particles, self.particles)
 
     def record_lists(self, p: Program, first: bool) -> None:
         """Record that the lists are made anew where a particle or a body has left its margin; `first` in a substep."""
@@ -376,6 +418,7 @@ class BodyParticles(System):
         with self.sweep(p, each):
             arguments = *self._arguments(each), self.table, self.fields, self._frames, self.body_sweeps
             p.serial(kernel, self._progress, *arguments)
+            self._record_stopped(p)
 
     def _record_search(self, p: Program) -> None:
         """Record that the pieces near particles and elements are listed; what has pushed in the step is kept."""

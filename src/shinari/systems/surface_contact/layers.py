@@ -23,7 +23,7 @@ from shinari.maths.function import steady
 from shinari.maths.vec3 import ZERO, dot, sub
 from shinari.model.particles import Particles
 from shinari.model.spins import bounded
-from shinari.systems.colliders.supports import LAYER, Supports, gap_above
+from shinari.systems.colliders.supports import LAYER, Supports, gap_above, lies_on_ground
 from shinari.systems.surface_contact.records import ContactParticles, Objects, RowCounts, Rows
 from shinari.systems.surface_contact.row_pushes import law_between
 from shinari.systems.surface_contact.row_table import RowTable
@@ -63,7 +63,8 @@ def distance_of(rows, r, x):
 @steady
 def is_supported(supports, i, n, x, radius):
     """Whether a corner has a support with a normal like n."""
-    return supports.solid[i] != 0 and gap_above(supports, i, x) <= ABOVE * radius and dot(n, supports.normal[i]) > ALIKE
+    lies = lies_on_ground(supports, i)
+    return lies and gap_above(supports, i, x) <= ABOVE * radius and dot(n, supports.normal[i]) > ALIKE
 
 
 @steady

@@ -17,7 +17,7 @@ import numpy as np
 from shinari.collision.law import tangential
 from shinari.maths.function import steady
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale
-from shinari.systems.colliders.supports import LIGHTER, touches_plane
+from shinari.systems.colliders.supports import LIGHTER, is_on_body, touches_plane
 from shinari.systems.surface_contact.row_pushes import slip_of
 
 # Cosine of the angle between the normals of a row and of a collider up to which the push is that of the collider.
@@ -75,7 +75,7 @@ def part_on_colliders(supports, radius, x, points, edges, w, n, side):
     up, parts, grip = (zero, zero, zero), zero, zero
     for k in range(4):
         i = points[k]
-        if is_on(side, k, edges) and w[k] != ZERO and supports.solid[i] != 0:
+        if is_on(side, k, edges) and w[k] != ZERO and supports.solid[i] != 0 and not is_on_body(supports, i):
             g, part = normal_below(supports, i), abs(w[k])
             if sign * dot(g, n) > ALIKE and (touches_plane(supports, i, x, radius[i]) or supports.push[i] > ZERO):
                 up, parts, grip = add(up, scale(g, part)), parts + part, grip + part * supports.grip[i]
