@@ -16,6 +16,8 @@ other shape. A new shape needs no such case:
     particles near planes and containers
         systems/colliders/detection.py, systems/colliders/collide.py, systems/colliders/start_overlaps.py,
         systems/colliders/elements.py
+    particles between boxes and other bodies, which are solved with both at once
+        systems/coupling/heavy_pairs.py
     density of fluids at planes, boxes and containers
         systems/fluid/wall_kernels.py
     walls of meshes that are too thin for a fluid

@@ -9,13 +9,16 @@ from shinari.maths.vec3 import ZERO, add, dot, scale
 from shinari.shapes.box import BOX
 from shinari.systems.colliders.element_points import vertices
 from shinari.systems.colliders.supports import BODY, is_on_body
+from shinari.systems.coupling.records import BodyShapeTable
 from shinari.systems.coupling.response import apply_reaction
+from shinari.systems.rigid.frames import Frames
 
 # Above this part of the inverse mass of a particle, for both bodies, the sweeps of a substep find the load alone. Light
 # fingers then hold better: their joints, which answer after the sweeps, are not in (wA + wB). It is one answer for an
 # object, from its mean mass: particles that are solved together would carry what others beside them do not.
 HEAVY = 6e-4
-# What is pressed takes the body beneath it for a support below this part of the inverse mass of a particle, for both bodies.
+# What is pressed takes the body beneath it for a support below this part of the inverse mass of a particle, for both
+# bodies.
 CARRIES = 5e-3
 # No contact on the other side.
 NOTHING = (-1, -1, (0.0, 0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0))
@@ -93,6 +96,12 @@ def leaves_support(i, k, contact_particles, body_shapes, frames):
     light = frames.inverse_mass[b] >= CARRIES * contact_particles.average[i[0]]
     on = lies_on(i[0], b, contact_particles, body_shapes) or lies_on(i[1], b, contact_particles, body_shapes)
     return light or body_shapes.kind[k] == BOX or on or lies_on(i[2], b, contact_particles, body_shapes)
+
+
+def any_presses(body_shapes: BodyShapeTable, frames: Frames, average: float) -> bool:
+    """Whether a piece may press on what lies on a body; `average`: the largest of the particles [1/kg]."""
+    heavy = frames.inverse_mass[body_shapes.frame] < CARRIES * average
+    return bool((heavy & (body_shapes.kind != BOX)).any())
 
 
 @steady

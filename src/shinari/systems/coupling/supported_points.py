@@ -26,8 +26,8 @@ from shinari.systems.colliders.supports import BODY, LAYER, gap_above, is_on_bod
 Support = tuple[float, float, float, float, float, float, float, float, float]
 Supports = tuple[Support, Support, Support]
 FAR = 1e30
-# Part of the inverse mass that no support takes: bodies beyond 3,000 times its mass are stopped in steps. One that gives
-# way itself takes more of it: of steps that are too short, both would be moved in turn.
+# Part of the inverse mass that no support takes: bodies beyond 3,000 times its mass are stopped in steps. A body takes
+# more of it: where steps are too short, both bodies would be moved in turn.
 LEFT, LEFT_ON_BODY = 3e-4, 3e-5
 # Part of the distance that a particle keeps by which a push moves it at most while it lies on something.
 FARTHEST = np.float32(0.1)
@@ -47,10 +47,7 @@ def supports_of(contact_particles, particles, i, part, between):
 
 @steady
 def may_lie(contact_particles, i, between):
-    """Whether a particle counts as supported: what leaves bodies beneath alone, `between`, is solved with each by itself.
-
-    See `leaves_support`.
-    """
+    """Whether a particle counts as supported: not on a body, for what leaves that alone; see `leaves_support`."""
     return not (between and is_on_body(contact_particles, i))
 
 

@@ -26,7 +26,6 @@ from shinari.model.state import State
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems
 from shinari.scene.contents import Contents
-from shinari.shapes.box import BOX
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.systems.colliders.elements import elements_of
 from shinari.systems.colliders.supports import Supports
@@ -60,7 +59,7 @@ from shinari.systems.coupling.detection import (
     set_shape_margin,
     sum_squares,
 )
-from shinari.systems.coupling.heavy_pairs import CARRIES
+from shinari.systems.coupling.heavy_pairs import any_presses
 from shinari.systems.coupling.model import CONTACTS, PLACES, PUSHES, RESPONSES
 from shinari.systems.coupling.records import (
     BodySweeps,
@@ -248,9 +247,7 @@ class BodyParticles(System):
         elements, _ = elements_of(scene, model)
         if len(elements):
             self.lists.append(ContactList(elements, model.owners, held, body_shapes, False))
-        # what may lie on one body and be pressed by another one that is no box
-        heavy = frames.inverse_mass[self.table.frame] < CARRIES * float(self.contact_particles.average.max())
-        presses = bool((heavy & (self.table.kind != BOX)).any())
+        presses = any_presses(self.table, frames, float(self.contact_particles.average.max()))
         self._carry = len(elements) > 0 and len(scene.bodies) > 1 and presses
 
     def connect(self, bound: BoundSystems) -> None:
