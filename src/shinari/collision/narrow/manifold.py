@@ -74,8 +74,8 @@ def edges_cross(pose_a, pose_b, n):
     return min(slope_a, slope_b) < FLAT and max(slope_a, slope_b) < LYING
 
 
-@steady
-def boxes_manifold(shapes, poses, a, b, margin, rows):
+@shared(fastmath=STEADY)
+def boxes_manifold(shapes: Shapes, poses: Poses, a: int, b: int, margin: float, rows: Rows) -> int:
     """Write the contacts of two boxes; see `convex_manifold`."""
     pose_a, pose_b = poses.pose[a], poses.pose[b]
     size_a = (shapes.size[a, 0], shapes.size[a, 1], shapes.size[a, 2])
@@ -94,8 +94,8 @@ def boxes_manifold(shapes, poses, a, b, margin, rows):
     return face_contacts(shapes, poses, a, b, n, gap, axis_kind == FACE_A, True, margin, rows)
 
 
-@steady
-def convex_manifold(shapes, poses, a, b, margin, rows):
+@shared(fastmath=STEADY)
+def convex_manifold(shapes: Shapes, poses: Poses, a: int, b: int, margin: float, rows: Rows) -> int:
     """Write the contacts of two convex shapes that are not both balls or both capsules.
 
     Args:

@@ -1,10 +1,13 @@
 """Contacts with a half space: the lowest face of the other shape. Containers have six, see `collision_shapes`."""
 
 from shinari.collision.narrow.clipping import CORNERS
+from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.faces import face_along
 from shinari.collision.narrow.overlap import write_corners
-from shinari.collision.narrow.pose_records import tangents
-from shinari.collision.narrow.rows import separated
+from shinari.collision.narrow.pose_records import Poses, tangents
+from shinari.collision.narrow.rows import Rows, separated
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector
 from shinari.maths.vec3 import dot, neg, sub
@@ -45,8 +48,8 @@ def wall_corners(shapes, poses, b, offset, n, height, limit, table):
     return count, frame
 
 
-@steady
-def plane_manifold(shapes, poses, a, b, margin, table):
+@shared(fastmath=STEADY)
+def plane_manifold(shapes: Shapes, poses: Poses, a: int, b: int, margin: float, table: Rows) -> int:
     """Contacts of a half space a with a bounded shape b: up to four, the deepest and the most spread corners."""
     pose_a, pose_b = poses.pose[a], poses.pose[b]
     radius, length = shapes.radius[b], shapes.extent[b]

@@ -2,7 +2,11 @@
 
 import numpy as np
 
-from shinari.collision.narrow.rows import separated, write_row
+from shinari.collision.narrow.convex import Shapes
+from shinari.collision.narrow.pose_records import Poses
+from shinari.collision.narrow.rows import Rows, separated, write_row
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.poses import origin, rotate_vector, rotate_vector_back
 from shinari.maths.vec3 import add, cross, direction_and_length, dot, neg, scale, sub
@@ -18,8 +22,8 @@ LEVEL = 1e-3
 """How much deeper than at its ends two capsules have to meet between them to meet there too, over their radii."""
 
 
-@steady
-def ball_manifold(shapes, poses, a, b, margin, out):
+@shared(fastmath=STEADY)
+def ball_manifold(shapes: Shapes, poses: Poses, a: int, b: int, margin: float, out: Rows) -> int:
     """Contact of a ball a with a bounded shape b: one point or none."""
     pose_a, pose_b = poses.pose[a], poses.pose[b]
     radius = shapes.size[a, 0]
@@ -85,8 +89,8 @@ def capsule_end(k, apart, u, half_a, w, half_b):
     return on_axis(scale(w, t), apart, u, half_a), t
 
 
-@steady
-def capsules_manifold(shapes, poses, a, b, margin, out):
+@shared(fastmath=STEADY)
+def capsules_manifold(shapes: Shapes, poses: Poses, a: int, b: int, margin: float, out: Rows) -> int:
     """Contacts of two capsules: where they cross, or else up to two of their ends, each with its own normal."""
     pose_a, pose_b = poses.pose[a], poses.pose[b]
     half_a, half_b = shapes.size[a, 1], shapes.size[b, 1]

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shinari.collision.narrow.fields import BodyFields, distances, triangle_distances
-from shinari.compute import Field, Kernel, Program, Record, kernel
-from shinari.compute.kernels import STEADY
+from shinari.collision.narrow.fields import BodyFields, Corners, Four, distances, triangle_distances
+from shinari.collision.narrow.pose_records import Vector
+from shinari.compute import Field, Kernel, Program, Record, kernel, shared
+from shinari.compute.kernels import STEADY, Shared
 from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, to_world
@@ -150,9 +151,28 @@ def in_one_zone(zones, i, solid):
 
 
 @once
+def least_distances(meshes: bool) -> Shared:
+    """`least_distance` for scenes with or without meshes, compiled once."""
+    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
+
+    @shared(fastmath=STEADY)
+    def least_distance_of(
+        solid: tuple[int, Four, float],
+        fields: BodyFields,
+        points: Corners,
+        enough: float,
+        allowed: float,
+        too_near: float,
+    ) -> tuple[float, Vector]:
+        return least_distance(distance_and_normal, triangle_distance, solid, fields, points, enough, allowed, too_near)
+
+    return least_distance_of
+
+
+@once
 def find_times(meshes: bool) -> Kernel:
     """Kernel that finds the time of impact of an item and a piece."""
-    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
+    least_distance_of = least_distances(meshes)
 
     @kernel(fastmath=STEADY)
     def find_body_time(
@@ -178,9 +198,7 @@ def find_times(meshes: bool) -> Kernel:
         pose = body_shapes.local_pose[k]
         if is_above(contacts.plane[m], starts, ends, turn, pose, KEPT * radius):
             return
-        time = impact_time(
-            distance_and_normal, triangle_distance, shape, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0
-        )
+        time = impact_time(least_distance_of, shape, reach, fields, (starts, ends), turn, pose, radius, 0.0, -1.0)
         # what meets again and again within a zone goes as one from the start of the substep on
         paths.time[m] = 0.0 if one and time < ONE and state.turn[0] > PATIENT else time
         if time < ONE:
@@ -195,7 +213,7 @@ def part_paths(meshes: bool) -> Kernel:
 
     A contact that does not push is where they meet. In a turn in which they join, that is all.
     """
-    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
+    distance_and_normal, least_distance_of = distances(meshes), least_distances(meshes)
 
     @kernel(fastmath=STEADY)
     def part_body_paths(
@@ -214,9 +232,7 @@ def part_paths(meshes: bool) -> Kernel:
             radius = np.float64(least_of(begins.radius, i))
             time, pose = paths.time[m], body_shapes.local_pose[k]
             points = along(starts, ends, turn, pose, time)
-            _, weights = least_distance(
-                distance_and_normal, triangle_distance, solid, fields, points, radius + radius, 0.0, 0.0
-            )
+            _, weights = least_distance_of(solid, fields, points, radius + radius, 0.0, 0.0)
             at = blend(weights, points[0], points[1], points[2])
             value, n = distance_and_normal(kind, at, size, fields)
             # the point of the body that is met, at the impact and at the end, in the axes at the start
@@ -229,9 +245,7 @@ def part_paths(meshes: bool) -> Kernel:
             state.impacts[0] += 1
             gone = sub(rotate(exponential(turn), met), rotate(exponential(scale(turn, time)), met))
             path = sub(blend(weights, ends[0], ends[1], ends[2]), blend(weights, starts[0], starts[1], starts[2]))
-            first, _ = least_distance(
-                distance_and_normal,
-                triangle_distance,
+            first, _ = least_distance_of(
                 solid,
                 fields,
                 along(starts, ends, turn, pose, 0.0),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from shinari.collision.law import combined_surface, tangential
+from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
@@ -38,16 +39,30 @@ def share_push(contact_particles, bodies, i, between, weights, pushes, grip, rat
 
     `bodies`: particles, origins, pieces, frames and bodies in sweeps.
     """
-    first = push_vertex(contact_particles, bodies, i[0], between, weights[0], pushes, grip, rate)
-    second = push_vertex(contact_particles, bodies, i[1], between, weights[1], pushes, grip, rate)
-    third = push_vertex(contact_particles, bodies, i[2], between, weights[2], pushes, grip, rate)
+    particles, origins, body_shapes, frames, body_sweeps = bodies
+    records = contact_particles, particles, origins, body_shapes, frames, body_sweeps
+    first = push_vertex(i[0], between, weights[0], pushes, grip, rate, *records)
+    second = push_vertex(i[1], between, weights[1], pushes, grip, rate, *records)
+    third = push_vertex(i[2], between, weights[2], pushes, grip, rate, *records)
     return add(add(first, second), third)
 
 
-@steady
-def push_vertex(contact_particles, bodies, i, between, weight, pushes, grip, rate):
+@shared(fastmath=STEADY)
+def push_vertex(
+    i: int,
+    between: bool,
+    weight: float,
+    pushes: tuple[Vector, Vector, Vector],
+    grip: float,
+    rate: float,
+    contact_particles: ContactParticles,
+    particles: Particles,
+    origins: Origins,
+    body_shapes: BodyShapeTable,
+    frames: Frames,
+    body_sweeps: BodySweeps,
+) -> Vector:
     """Move a particle by its share, if it has one and can move; its body takes what that has stopped."""
-    particles, origins, body_shapes, frames, body_sweeps = bodies
     w, lost = particles.x[i, 3], scale(pushes[0], ZERO)
     if w > ZERO and weight > ZERO:
         origin = origins.position[particles.origin_index[i]]

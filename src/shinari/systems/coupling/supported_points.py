@@ -16,12 +16,16 @@ A point of an element has a support for each of its vertices:
 import numpy as np
 
 from shinari.collision.law import tangential
+from shinari.compute import shared
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate
 from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, reciprocal, scale, sub
+from shinari.model.particles import Particles
 from shinari.model.spins import bounded
 from shinari.systems.colliders.collide import move, place
 from shinari.systems.colliders.supports import BODY, LAYER, gap_above, is_on_body, plane_below, touches_plane
+from shinari.systems.coupling.records import ContactParticles
 
 Support = tuple[float, float, float, float, float, float, float, float, float]
 Supports = tuple[Support, Support, Support]
@@ -71,8 +75,10 @@ def follow_bodies(contact_particles, i, origin, body_shapes, frames):
         follow_body(contact_particles, i[2], origin, body_shapes, frames)
 
 
-@steady
-def support_of(contact_particles, particles, i, part, between):
+@shared(fastmath=STEADY)
+def support_of(
+    contact_particles: ContactParticles, particles: Particles, i: int, part: float, between: bool
+) -> Support:
     """Support of a vertex, or of a particle. A body that supports it gives way itself."""
     lies, n, push = plane_below(contact_particles, i, particles.x, contact_particles.radius[i])
     touches = 1.0 if touches_plane(contact_particles, i, particles.x, contact_particles.radius[i]) else 0.0

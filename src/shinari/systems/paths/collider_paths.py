@@ -21,7 +21,7 @@ from shinari.shapes.base import Shape
 from shinari.shapes.box import Box
 from shinari.shapes.capsule import Capsule
 from shinari.shapes.cylinder import Cylinder
-from shinari.shapes.kernels.all_distances import distances, is_mesh, mesh_distance, triangle_distances
+from shinari.shapes.kernels.all_distances import distances, is_mesh, mesh_distance
 from shinari.shapes.kernels.dispatch import for_kinds
 from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.shapes.registry import LAST_CONVEX, LAST_UNBOUNDED
@@ -60,7 +60,7 @@ from shinari.systems.paths.impact import (
     STEPS,
     along,
     impact_time,
-    least_distance,
+    least_distances,
 )
 from shinari.systems.paths.records import Begins, Forest, ItemPaths, PathState, Shares, Zones
 from shinari.systems.paths.shares import join_to_solid, need_room_for_items
@@ -314,7 +314,7 @@ def solid_of(colliders, k, zero):
 @once
 def find_times(meshes: bool) -> Kernel:
     """Kernel that finds the times of impact of an item with the colliders near it."""
-    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
+    least_distance_of = least_distances(meshes)
 
     @kernel(fastmath=STEADY)
     def find_collider_times(
@@ -337,8 +337,7 @@ def find_times(meshes: bool) -> Kernel:
             if stays_above(contacts.plane[m], ends, starts, (keep, keep, keep)):
                 continue
             time = impact_time(
-                distance_and_normal,
-                triangle_distance,
+                least_distance_of,
                 solid_of(colliders, k, zero),
                 zero,
                 fields,
@@ -362,7 +361,7 @@ def part_paths(meshes: bool) -> Kernel:
 
     A contact that has not pushed in the substep is where they meet. In a turn in which they join, that is all.
     """
-    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
+    distance_and_normal, least_distance_of = distances(meshes), least_distances(meshes)
 
     @kernel(fastmath=STEADY)
     def part_collider_paths(
@@ -383,9 +382,7 @@ def part_paths(meshes: bool) -> Kernel:
                 zero = radius - radius
                 points = along(starts, ends, (zero, zero, zero), identity(zero), time)
                 solid, enough = solid_of(colliders, k, zero), radius + radius
-                _, weights = least_distance(
-                    distance_and_normal, triangle_distance, solid, fields, points, enough, depths.allowed[k], zero
-                )
+                _, weights = least_distance_of(solid, fields, points, enough, depths.allowed[k], zero)
                 at = blend(weights, points[0], points[1], points[2])
                 value, n = distance_and_normal(kind, at, size, fields)
                 if contacts.normal_correction[m] <= ZERO:
@@ -394,9 +391,7 @@ def part_paths(meshes: bool) -> Kernel:
                     continue
                 state.impacts[0] += 1
                 end = blend(weights, ends[0], ends[1], ends[2])
-                first, _ = least_distance(
-                    distance_and_normal, triangle_distance, solid, fields, starts, radius, zero, zero
-                )
+                first, _ = least_distance_of(solid, fields, starts, radius, zero, zero)
                 depth = min(radius, first) - (dot(n, sub(end, at)) + value)
                 part = vertex_weights(weights, i)
                 w = inverse_mass_at(particles.x, i, part)

@@ -12,12 +12,15 @@ the centroid less the extent of the part, which is bisected.
 
 import numpy as np
 
-from shinari.compute import scratch
+from shinari.compute import real, scratch, shared
+from shinari.compute.kernels import STEADY, Shared
+from shinari.compute.once import once
 from shinari.maths.function import steady
 from shinari.maths.poses import to_local
 from shinari.maths.quaternion import exponential, rotate_back
 from shinari.maths.vec3 import ONE, add, norm, scale, sub
-from shinari.shapes.kernels.all_distances import is_mesh
+from shinari.shapes.kernels.all_distances import Corners, Four, Vector, distances, is_mesh, triangle_distances
+from shinari.shapes.kernels.mesh_distance import MeshFields
 from shinari.systems.colliders.cutting_planes import FAR, PLANES, keep_plane, lowest_of_planes
 from shinari.systems.colliders.element_points import (
     blend,
@@ -172,6 +175,20 @@ def least_distance(distance_and_normal, triangle_distance, solid, fields, points
     return min(low, best), nearest
 
 
+@once
+def least_distances(meshes: bool) -> Shared:
+    """`least_distance` for scenes with or without meshes, compiled once."""
+    distance_and_normal, triangle_distance = distances(meshes), triangle_distances(meshes)
+
+    @shared(fastmath=STEADY)
+    def least_distance_of(
+        solid: tuple[int, Four, real], fields: MeshFields, points: Corners, enough: real, allowed: real, too_near: real
+    ) -> tuple[real, Vector]:
+        return least_distance(distance_and_normal, triangle_distance, solid, fields, points, enough, allowed, too_near)
+
+    return least_distance_of
+
+
 @steady
 def along(begins, ends, turn, pose, time):
     """Corners in the axes of the solid at a time on their paths.
@@ -227,14 +244,11 @@ def side_distance(solid, radius, keep, fields):
 
 
 @steady
-def impact_time(
-    distance_and_normal, triangle_distance, solid, reach, fields, paths, turn, pose, radius, allowed, known
-):
+def impact_time(least_distance_of, solid, reach, fields, paths, turn, pose, radius, allowed, known):
     """Time of impact of a triangle with a solid that is fixed to a frame, 1 when there is none.
 
     Args:
-        distance_and_normal: The function of the shapes.
-        triangle_distance: The function of the meshes.
+        least_distance_of: See `least_distances`.
         solid: See `least_distance`.
         reach: How far a point of the solid can be from the origin of the frame [m].
         fields: Distance fields of meshes.
@@ -255,12 +269,12 @@ def impact_time(
     # no point goes farther than half the path from where it is in the middle of it
     points = along(begins, ends, turn, pose, zero + HALF)
     enough = KEPT * (radius + allowed) + HALF * fastest
-    distance, _ = least_distance(distance_and_normal, triangle_distance, solid, fields, points, enough, allowed, enough)
+    distance, _ = least_distance_of(solid, fields, points, enough, allowed, enough)
     if distance > enough:
         return zero + ONE
     points = along(begins, ends, turn, pose, zero)
     enough, keep = KEPT * (radius + allowed) + fastest / FARTHER, radius + allowed
-    distance, _ = least_distance(distance_and_normal, triangle_distance, solid, fields, points, enough, allowed, zero)
+    distance, _ = least_distance_of(solid, fields, points, enough, allowed, zero)
     least = min(KEPT * keep, NEARLY * distance)
     near = least < FLOOR * keep
     last = end_distance(solid, distance, keep, points) if near else least
@@ -280,7 +294,7 @@ def impact_time(
         time = min(time, zero + ONE)
         points = along(begins, ends, turn, pose, time)
         rest = max(least + (ONE - time) * fastest / FARTHER, last)
-        distance, _ = least_distance(distance_and_normal, triangle_distance, solid, fields, points, rest, allowed, zero)
+        distance, _ = least_distance_of(solid, fields, points, rest, allowed, zero)
         if time >= ONE and distance >= last:
             return zero + ONE
         if time >= ONE or distance - least < stop:

@@ -13,15 +13,14 @@ import numpy as np
 from shinari.collision.narrow.convex import Shapes
 from shinari.collision.narrow.faces import ROOM, SMALL_ROOM
 from shinari.collision.narrow.features import Features, features_of
-from shinari.collision.narrow.field_points import mesh_points
 from shinari.collision.narrow.fields import BodyFields
 from shinari.collision.narrow.manifold import boxes_manifold, convex_manifold
 from shinari.collision.narrow.mesh_pool import POOL
 from shinari.collision.narrow.planes import plane_manifold
-from shinari.collision.narrow.pose_records import Poses
+from shinari.collision.narrow.pose_records import Poses, Vector
 from shinari.collision.narrow.round import ball_manifold, capsules_manifold
-from shinari.collision.narrow.rows import CORE_A, CORE_B, GAP, NORMAL, WIDTH, forget
-from shinari.compute import Field, Program, Record, kernel, scratch
+from shinari.collision.narrow.rows import CORE_A, CORE_B, GAP, NORMAL, WIDTH, Rows, forget
+from shinari.compute import Field, Program, Record, kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.maths.quaternion import rotate_back, rotation_rows
@@ -37,6 +36,7 @@ from shinari.systems.paths.shares import need_room, share_of
 from shinari.systems.paths.zones import between, join, turned_part
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays, CollisionShapes
 from shinari.systems.rigid.contact.margins import Detection
+from shinari.systems.rigid.contact.mesh_pairs import points_of_pair
 from shinari.systems.rigid.contact.pairs import BALLS, BOXES, CAPSULES, CONVEX, MESHES, PLANES, Pairs, multiplied
 from shinari.systems.rigid.contact.table import kinds_of
 from shinari.systems.rigid.frames import Frames
@@ -220,13 +220,22 @@ def screen_pair(
 
 
 @steady
-def set_pose_at(poses, collision_shapes, frames, g, time):
+def set_pose(poses, collision_shapes, frames, g, time):
     """Write the pose of a shape at a time in the substep."""
     f = collision_shapes.frame[g]
     m0, m1, m2 = rotation_rows(turned_part(frames.begin_q[f], frames.q[f], time))
     x = between(frames.begin_x[f], frames.x[f], time)
     pose = m0[0], m0[1], m0[2], m1[0], m1[1], m1[2], m2[0], m2[1], m2[2], x[0], x[1], x[2]
     poses.pose[g] = multiplied(pose, collision_shapes.local[g])
+
+
+@shared(fastmath=STEADY)
+def set_poses(
+    poses: Poses, collision_shapes: CollisionShapeArrays, frames: Frames, a: int, b: int, time: float
+) -> None:
+    """Write the poses of two shapes at a time in the substep."""
+    set_pose(poses, collision_shapes, frames, a, time)
+    set_pose(poses, collision_shapes, frames, b, time)
 
 
 @steady
@@ -239,8 +248,10 @@ def lowest_row(rows, count, none):
     return gap, n
 
 
-@steady
-def keep_impact(paths, p, rows, count, frames, f, time, swapped):
+@shared(fastmath=STEADY)
+def keep_impact(
+    paths: RigidPairs, p: int, rows: Rows, count: int, frames: Frames, f: int, time: float, swapped: bool
+) -> None:
     """Keep where a pair is nearest, and the normal there; rows are those of a manifold at a time."""
     gap, k = np.inf, 0
     for i in range(count):
@@ -254,8 +265,10 @@ def keep_impact(paths, p, rows, count, frames, f, time, swapped):
     paths.place[p], paths.normal[p] = rotate_back(turned_part(frames.begin_q[f], frames.q[f], time), at), n
 
 
-@steady
-def bounds_of(a, b, collision_shapes, shapes, frames):
+@shared(fastmath=STEADY)
+def bounds_of(
+    a: int, b: int, collision_shapes: CollisionShapeArrays, shapes: Shapes, frames: Frames
+) -> tuple[Vector, float]:
     """Relative displacement of two shapes without their turns, and how far these move a point at most [m]."""
     f, e = collision_shapes.frame[a], collision_shapes.frame[b]
     move = sub(sub(frames.x[f], frames.begin_x[f]), sub(frames.x[e], frames.begin_x[e]))
@@ -286,8 +299,17 @@ def closing_beside(a, b, n, time, collision_shapes, frames):
     return max(-dot(n, v), 0.0) + changes + norm(sub(other, turn)) * min(collision_shapes.radius[a], 1e9)
 
 
-@steady
-def closing_along(a, b, n, time, move, spin, collision_shapes, frames):
+@shared(fastmath=STEADY)
+def closing_along(
+    a: int,
+    b: int,
+    n: Vector,
+    time: float,
+    move: Vector,
+    spin: float,
+    collision_shapes: CollisionShapeArrays,
+    frames: Frames,
+) -> float:
     """How fast two shapes come nearer to each other along a normal, from b to a, at most, from a time on [m]."""
     closing = max(-dot(n, move), 0.0) + spin
     closing = min(closing, closing_beside(a, b, n, time, collision_shapes, frames))
@@ -297,8 +319,7 @@ def closing_along(a, b, n, time, move, spin, collision_shapes, frames):
 @steady
 def gap_at_end(manifold, a, b, margin, shapes, poses, collision_shapes, frames, rows):
     """Least gap of a pair at the end of the substep [m]."""
-    set_pose_at(poses, collision_shapes, frames, a, 1.0)
-    set_pose_at(poses, collision_shapes, frames, b, 1.0)
+    set_poses(poses, collision_shapes, frames, a, b, 1.0)
     forget(rows)
     return lowest_row(rows, manifold(shapes, poses, a, b, margin, rows), margin)[0]
 
@@ -306,10 +327,9 @@ def gap_at_end(manifold, a, b, margin, shapes, poses, collision_shapes, frames, 
 @steady
 def mesh_gap_at_end(a, b, margin, poses, collision_shapes, features, shapes, fields, frames, pool):
     """Least gap of a pair of which one is a mesh at the end of the substep [m]."""
-    set_pose_at(poses, collision_shapes, frames, a, 1.0)
-    set_pose_at(poses, collision_shapes, frames, b, 1.0)
+    set_poses(poses, collision_shapes, frames, a, b, 1.0)
     return lowest_row(
-        pool, mesh_points(a, b, margin, np.inf, poses, collision_shapes, features, shapes, fields, pool), margin
+        pool, points_of_pair(a, b, margin, np.inf, poses, collision_shapes, features, shapes, fields, pool), margin
     )[0]
 
 
@@ -333,8 +353,7 @@ def _finder(wanted: int, manifold: Any, name: str, room: int = ROOM) -> Any:
             fastest = norm(move) + spin
             time, safe, least, stop = 0.0, 0.0, 0.0, 0.0
             for step in range(STEPS):
-                set_pose_at(poses, collision_shapes, frames, a, time)
-                set_pose_at(poses, collision_shapes, frames, b, time)
+                set_poses(poses, collision_shapes, frames, a, b, time)
                 margin = 1.05 * fastest + allowed
                 forget(rows)
                 count = manifold(shapes, poses, first, second, margin, rows)
@@ -398,10 +417,9 @@ def find_mesh_times(
         fastest = norm(move) + spin
         time, safe, least, stop, before = 0.0, 0.0, 0.0, 0.0, 0.0
         for step in range(STEPS):
-            set_pose_at(poses, collision_shapes, frames, a, time)
-            set_pose_at(poses, collision_shapes, frames, b, time)
+            set_poses(poses, collision_shapes, frames, a, b, time)
             margin = (ONE - time) * fastest + allowed
-            count = mesh_points(a, b, margin, np.inf, poses, collision_shapes, features, shapes, fields, pool)
+            count = points_of_pair(a, b, margin, np.inf, poses, collision_shapes, features, shapes, fields, pool)
             gap, _n = lowest_row(pool, count, margin)
             depth = gap + allowed
             if step == 0:

@@ -1,8 +1,10 @@
 """The Cholesky factor of a component, small supernodes column by column, and solutions with it."""
 
+from typing import Annotated, Any
+
 import numpy as np
 
-from shinari.compute import kernel
+from shinari.compute import View, kernel, shared
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
 from shinari.systems.rigid.block import (
@@ -16,6 +18,9 @@ from shinari.systems.rigid.block import (
 )
 from shinari.systems.rigid.components import Blocks, Components, Nodes, Targets
 from shinari.systems.rigid.supernodes import ends_supernode
+
+Vectors = Annotated[Any, View(np.float64, 6)]
+"""Vectors of nodes as a parameter."""
 
 
 @steady
@@ -58,8 +63,8 @@ def eliminate_columns(first, end, nodes, blocks, targets):
             begin = j + 1
 
 
-@steady
-def divide_by_factor(c, components, nodes, blocks, g):
+@shared(fastmath=STEADY)
+def divide_by_factor(c: int, components: Components, nodes: Nodes, blocks: Blocks, g: Vectors) -> None:
     """Replace g by (U^T U)^-1 g, with the factor of a component."""
     first, last = components.node[c], components.node[c + 1]
     for j in range(first, last):

@@ -9,8 +9,8 @@ from shinari.collision.narrow.fields import BodyFields
 from shinari.collision.narrow.mesh_pool import POOL
 from shinari.collision.narrow.pose_records import Poses
 from shinari.collision.narrow.reduction import SLOTS, choose
-from shinari.collision.narrow.rows import WIDTH
-from shinari.compute import kernel, scratch
+from shinari.collision.narrow.rows import WIDTH, Rows
+from shinari.compute import kernel, scratch, shared
 from shinari.compute.kernels import STEADY
 from shinari.systems.rigid.contact.collision_shapes import CollisionShapeArrays
 from shinari.systems.rigid.contact.margins import FrameMargins
@@ -19,6 +19,23 @@ from shinari.systems.rigid.contact.pairs import MESHES, Pairs, write_slots
 
 # Part of the least extent from which on an overlap counts that only points outside of their cones tell.
 UNSEEN = 0.01
+
+
+@shared(fastmath=STEADY)
+def points_of_pair(
+    a: int,
+    b: int,
+    limit: float,
+    unseen: float,
+    poses: Poses,
+    collision_shapes: CollisionShapeArrays,
+    features: Features,
+    shapes: Shapes,
+    fields: BodyFields,
+    pool: Rows,
+) -> int:
+    """`mesh_points`, compiled once for all that look for the points of a pair."""
+    return mesh_points(a, b, limit, unseen, poses, collision_shapes, features, shapes, fields, pool)
 
 
 @kernel(fastmath=STEADY)
@@ -41,7 +58,7 @@ def find_mesh_points(
         a, b = pairs.collision_shapes[p]
         margin = pairs.margin[p]
         pool, found, before = scratch((POOL, WIDTH), margin), scratch((SLOTS, WIDTH), margin), scratch(SLOTS, margin)
-        count = mesh_points(a, b, margin, UNSEEN, poses, collision_shapes, features, shapes, fields, pool)
+        count = points_of_pair(a, b, margin, UNSEEN, poses, collision_shapes, features, shapes, fields, pool)
         for k in range(SLOTS):
             before[k] = np.float64(stored.feature[pairs.place[p] + k]) if k < pairs.count[p] else -1.0
         count = choose(
