@@ -34,11 +34,11 @@ demo: $(DEMO)
 
 test: check tests
 
-# the documentation shows what the tests of the examples wrote
+# the documentation shows what the tests of the examples wrote; ALSO: what else is to run with the last of them
 tests: $(TEST)
 	$(RUN_EXAMPLES) $(addprefix --ignore=,$(ON_DEVICES))
 	touch $(EXAMPLES)
-	$(MAKE) -j 2 --output-sync docs some-bounds cuda
+	$(MAKE) -j 2 --output-sync $(ALSO) cuda some-bounds docs
 
 # scenes of all systems in the simulator of CUDA, which needs no GPU
 cuda: $(TEST)

@@ -130,7 +130,7 @@ def capsules_manifold(shapes: Shapes, poses: Poses, a: int, b: int, margin: floa
     if d1 < limit and k1 >= 0.0:
         capsule_row(out, count, pose_a, radius_a, pose_b, radius_b, u, s1, w, t1, k1)
         count += 1
-    return count if count > 0 else separated(out, nearest - reach)
+    return int(count) if count > 0 else separated(out, nearest - reach)
 
 
 @steady
