@@ -245,14 +245,8 @@ def part_paths(meshes: bool) -> Kernel:
             state.impacts[0] += 1
             gone = sub(rotate(exponential(turn), met), rotate(exponential(scale(turn, time)), met))
             path = sub(blend(weights, ends[0], ends[1], ends[2]), blend(weights, starts[0], starts[1], starts[2]))
-            first, _ = least_distance_of(
-                solid,
-                fields,
-                along(starts, ends, turn, pose, 0.0),
-                radius,
-                0.0,
-                0.0,
-            )
+            before = along(starts, ends, turn, pose, 0.0)
+            first, _ = least_distance_of(solid, fields, before, radius, 0.0, 0.0)
             depth = min(radius, first) - (dot(n, sub(scale(path, ONE - time), gone)) + value)
             part = vertex_weights(weights, i)
             x0 = frames.begin_x[b]

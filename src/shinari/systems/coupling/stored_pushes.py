@@ -39,8 +39,7 @@ def share_push(contact_particles, bodies, i, between, weights, pushes, grip, rat
 
     `bodies`: particles, origins, pieces, frames and bodies in sweeps.
     """
-    particles, origins, body_shapes, frames, body_sweeps = bodies
-    records = contact_particles, particles, origins, body_shapes, frames, body_sweeps
+    records = contact_particles, *bodies
     first = push_vertex(i[0], between, weights[0], pushes, grip, rate, *records)
     second = push_vertex(i[1], between, weights[1], pushes, grip, rate, *records)
     third = push_vertex(i[2], between, weights[2], pushes, grip, rate, *records)
