@@ -107,9 +107,9 @@ def test_a_coloured_cloth_is_seen_while_it_moves(viewer, visit, pixels, still):
         viewer.runner.step()
     until(lambda: coloured(pixels(page)) > 0.01, "the colours of speed are seen")
     viewer.runner.play()
-    # seen along its plane the cloth covers 0.012, the balls of its pins 0.0005
+    # seen along its plane the cloth covers 0.012, less where it is slow and pale, the balls of its pins 0.0005
     for _ in range(3):
-        assert (pixels(page)[150:, :460].std(axis=2) > 15).mean() > 0.005
+        assert (pixels(page)[150:, :460].std(axis=2) > 15).mean() > 0.0025
     still(page)
     viewer.colouring = None
     until(lambda: coloured(pixels(page)) < 0.002, "one colour again")  # the pins are red

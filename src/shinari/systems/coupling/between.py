@@ -29,16 +29,21 @@ OPPOSED = -0.7
 
 
 @steady
-def both_pushes(w, others, overlaps, cosine, so_far):
-    """Further pushes along both normals [kg m], for the cosine between them; no contact pulls in the end."""
+def both_pushes(w, others, overlaps, cosine, so_far, room):
+    """Further pushes along both normals [kg m], for the cosine between them.
+
+    In the end no contact pulls. Neither pushes further by more than `room` [kg m], which may take back what there is.
+    """
     (a, b), (least, least_there), shared = overlaps, (-so_far[0], -so_far[1]), -w * cosine
     first, second = w + others[0], w + others[1]
     inverse = ONE / (first * second - shared * shared)
     p, q = (second * a + shared * b) * inverse, (first * b + shared * a) * inverse
-    if p < least:
-        return least, max((b + shared * least) / second, least_there)
-    if q < least_there:
-        return max((a + shared * least_there) / first, least), least_there
+    if p < least or p > room:
+        p = max(min(p, room), least)
+        return p, max(min((b + shared * p) / second, room), least_there)
+    if q < least_there or q > room:
+        q = max(min(q, room), least_there)
+        return max(min((a + shared * q) / first, room), least), q
     return p, q
 
 

@@ -68,9 +68,6 @@ class BodySweeps(Record):
     stride = Field(np.float64, 2, unit="m, rad", doc="how far it has gone and turned in the substep")
     last_x = Field(np.float64, 3, unit="m", doc="origin up to which the path is known")
     last_q = Field(np.float64, 4, doc="quaternion up to which the path is known")
-    come = Field(
-        np.float64, 7, unit="m, rad", doc="displacement in the substep before anything pushes it, and what gravity adds"
-    )
     left_x = Field(np.float64, 3, unit="m", doc="origin after the last sweep")
     left_q = Field(np.float64, 4, doc="quaternion after the last sweep")
     response = Field(

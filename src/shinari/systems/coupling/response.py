@@ -121,6 +121,7 @@ def response_of_both(meshes: bool) -> Shared:
         here: tuple[Vector, Vector, float, Vector, float],
         pushes: tuple[float, Vector],
         law: Four,
+        fall: float,
         opposite: Opposite,
     ) -> tuple[bool, float, Vector, Vector]:
         """The pushes of two pieces on a point between them, see `shinari.systems.coupling.between`.
@@ -136,6 +137,7 @@ def response_of_both(meshes: bool) -> Shared:
             here: Normal of the first piece, slip, overlap of the substep, arm, and how far the body gives way [1/kg].
             pushes: Of the first piece so far in this substep, along the normal and of friction [kg m].
             law: Of the first contact.
+            fall: Displacement that gravity adds in a substep [m].
             opposite: The second contact.
 
         Returns:
@@ -153,7 +155,11 @@ def response_of_both(meshes: bool) -> Shared:
         if not others[0] + others[1] > ZERO:
             return False, 0.0, zero, zero
         push, rub = pushes
-        change, further = both_pushes(w, others, (fresh, depth - before), dot(n, there), (push, push_there))
+        # what is so light stops both bodies, and throws neither: how far they still come together
+        overlaps, moved = (fresh, depth - before), sub(path[1], path[0])
+        closing = overlaps[0] + overlaps[1] + dot(add(n, there), moved) + fall + fall
+        room = closing / (others[0] + others[1])
+        change, further = both_pushes(w, others, overlaps, dot(n, there), (push, push_there), room)
         direction, _ = direction_and_length(sub(slip, slip_there))
         others = (
             effective_inverse_mass(frames, first, arm, direction),
@@ -192,7 +198,7 @@ def response(meshes: bool) -> Shared:
         law: Four,
         pushes: tuple[float, Vector],
         limits: tuple[float, float],
-        come: tuple[Vector, float],
+        ground: tuple[Vector, float],
         opposite: Opposite,
     ) -> tuple[bool, Vector, Vector, Vector, Vector, float, Vector, float, float, Vector]:
         """The push of a piece on a point.
@@ -208,7 +214,7 @@ def response(meshes: bool) -> Shared:
             law: Friction, static friction, restitution and compliance of the pair.
             pushes: Pushes so far in this substep, along the normal and of friction [kg m].
             limits: 1 / h^2, and how far what was inside comes out at most [m].
-            come: Where the body would bring its point in the substep if nothing pushed it, and fall, see `come_of` [m].
+            ground: Displacements in the substep of what the point lies on, and by gravity [m].
             opposite: The contact with another body on the other side, see `shinari.systems.coupling.between`.
 
         Returns:
@@ -235,8 +241,8 @@ def response(meshes: bool) -> Shared:
         change = normal_response(depth, depth - before, multiplier, soft, give, -min(multiplier, most))
         if along < w and other > ZERO:
             # a light particle on a collider is no hammer: it stops the body, and throws it no farther than it came
-            most = (max(dot(n, come[0]), 0.0) + come[1]) / other
-            change = min(change, max(most - multiplier, 0.0))
+            comes = sub(sub(path[1], path[0]), add(displacement, ground[0]))
+            change = min(change, max(dot(n, comes) + ground[1], 0.0) / other)
         pushed = multiplier + change
         out = recovery(min(depth, before), escape) if soft <= ZERO else 0.0
         slip = tangential(displacement, n)
@@ -248,7 +254,18 @@ def response(meshes: bool) -> Shared:
         if opposite[0] >= 0 and along >= w and w > ZERO and soft <= ZERO:
             here = n, slip, depth - before, arm, other
             found, of_both, rubs_of_both, opposite_push = respond_to_both(
-                body_shapes, fields, frames, k, path, reach, w, here, (multiplier, friction_multiplier), law, opposite
+                body_shapes,
+                fields,
+                frames,
+                k,
+                path,
+                reach,
+                w,
+                here,
+                (multiplier, friction_multiplier),
+                law,
+                ground[1],
+                opposite,
             )
             if found:
                 change, held = of_both, rubs_of_both
@@ -358,25 +375,14 @@ def move_by(frames, b, displacement, sign):
         frames.q[b] = rotated_world_axes(frames.q[b], turned)
 
 
-@steady
-def come_of(body_sweeps, b, arm):
-    """Displacement of a point of a body in the substep before anything pushes it, and what gravity adds to any [m]."""
-    d = body_sweeps.come[b]
-    return add((d[0], d[1], d[2]), cross((d[3], d[4], d[5]), arm)), d[6]
-
-
 @kernel(fastmath=STEADY)
-def expect_response(b, frames: Frames, body_sweeps: BodySweeps, h: float, fall: float):
+def expect_response(b, frames: Frames, body_sweeps: BodySweeps):
     """Move a body as joints and contacts of bodies did in the last substep: they answer after the sweeps.
 
     Without it a light finger would give way to what it holds, and be put back by its joint: what it holds would slip by
-    that much in each substep. `fall` [m]: way that gravity adds in a substep.
+    that much in each substep.
     """
     move_by(frames, b, body_sweeps.expected, 1.0)
-    v, w, d = body_sweeps.start_v[b], body_sweeps.start_w[b], body_sweeps.expected[b]
-    body_sweeps.come[b] = (
-        v[0] * h + d[0], v[1] * h + d[1], v[2] * h + d[2], w[0] * h + d[3], w[1] * h + d[4], w[2] * h + d[5], fall
-    )  # fmt: skip
     body_sweeps.response[b] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 

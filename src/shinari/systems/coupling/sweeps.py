@@ -11,14 +11,14 @@ turn, which keeps them from feeding energy, see `shinari.systems.coupling.attach
 
 import numpy as np
 
-from shinari.collision.law import combined_surface
+from shinari.collision.law import SLOW_SUBSTEPS, combined_surface
 from shinari.collision.narrow.fields import BodyFields, Four, distances
 from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import Kernel, kernel, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.compute.once import once
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, slack
 from shinari.systems.colliders.contact_list import FAR
@@ -34,7 +34,7 @@ from shinari.systems.colliders.element_points import (
     vertices,
 )
 from shinari.systems.colliders.elements import deepest
-from shinari.systems.colliders.supports import is_on_body
+from shinari.systems.colliders.supports import BODY, is_on_body
 from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD
 from shinari.systems.coupling.heavy_pairs import (
@@ -54,7 +54,7 @@ from shinari.systems.coupling.records import (
     Items,
     Progress,
 )
-from shinari.systems.coupling.response import apply_reaction, balance, come_of, response, to_shape_local
+from shinari.systems.coupling.response import apply_reaction, balance, response, to_shape_local
 from shinari.systems.coupling.stored_pushes import (
     less_lost,
     particle_previous_position,
@@ -118,8 +118,70 @@ def jumps(weights, kept):
 
 
 @steady
-def remember(contacts, m, multiplier, friction_multiplier, n, gap, along, w, slow):
-    """Write the state of a contact, which stops an impact where the item lies on something and came from farther."""
+def ground_motion(contact_particles, i, part):
+    """Displacement in the substep of what a point lies on [m]."""
+    motion = contact_particles.motion
+    return blend(part, place(motion, i[0]), place(motion, i[1]), place(motion, i[2]))
+
+
+@steady
+def carried(frames, body_sweeps, b, point, h):
+    """Displacement of a point of a body in the substep at the velocity at its start [m]."""
+    spin = cross(body_sweeps.start_w[b], sub(point, frames.x0[b]))
+    return scale(add(body_sweeps.start_v[b], spin), h)
+
+
+@steady
+def carried_below(contact_particles, bodies, i, point, h):
+    """Displacement in the substep of what particle i lies on; of a body, at the velocity at its start [m]."""
+    _, _, body_shapes, frames, body_sweeps = bodies
+    motion = place(contact_particles.motion, i)
+    if is_on_body(contact_particles, i):
+        motion = carried(frames, body_sweeps, body_shapes.frame[BODY - contact_particles.solid[i]], point, h)
+    return motion
+
+
+@steady
+def forget_impact(m, n, gap, supported, item, body, records, opposite):
+    """What stops an impact is no load: the pushes do not go on to the next substep.
+
+    It is one where a body comes nearer to what an item lies on than gravity brings it, or the item came from farther.
+
+    Args:
+        m: The contact.
+        n: Normal.
+        gap: Gap at the start of the substep [m].
+        supported: Whether the item lies on something.
+        item: As in `apply_answer`, like those that follow.
+        body: As there.
+        records: As there.
+        opposite: As there.
+    """
+    contacts, contact_particles, bodies, progress = records
+    (i, part, _, _), (b, arm), across, (there, _) = item, body, opposite[0][0], opposite[1]
+    _, _, _, frames, body_sweeps = bodies
+    h, slow, point = progress.substep[0], progress.slow[0], add(frames.x0[b], arm)
+    comes = carried(frames, body_sweeps, b, point, h)
+    if supported:
+        below = blend(
+            part,
+            carried_below(contact_particles, bodies, i[0], point, h),
+            carried_below(contact_particles, bodies, i[1], point, h),
+            carried_below(contact_particles, bodies, i[2], point, h),
+        )
+        comes = sub(comes, below)
+    elif across >= 0:
+        comes = sub(comes, carried(frames, body_sweeps, there, point, h))
+        gap = max(gap, contacts.gap[across])
+    if (supported or across >= 0) and (gap > slow or dot(n, comes) > slow):
+        contacts.settled[m] = False
+        if across >= 0:
+            contacts.settled[across] = False
+
+
+@steady
+def remember(contacts, m, multiplier, friction_multiplier, n, gap, along):
+    """Write the state of a contact."""
     contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m], contacts.gap[m] = (
         multiplier,
         friction_multiplier,
@@ -127,7 +189,6 @@ def remember(contacts, m, multiplier, friction_multiplier, n, gap, along, w, slo
         gap,
     )
     contacts.along[m] = along
-    contacts.settled[m] = contacts.settled[m] and not (along < SUPPORTED * w and gap > slow)
 
 
 @steady
@@ -158,11 +219,8 @@ def apply_answer(m, answer, item, body, grip, records, opposite):
     lost = share_push(contact_particles, bodies, i, between, part, pushes, grip, rate)
     given = sub(multiplier, lost)
     normal_push, friction_multiplier = less_lost(normal_push, friction_multiplier, n, lost)
-    across = opposite[0][0]
-    if across >= 0 and max(gap, contacts.gap[across]) > progress.slow[0]:
-        # an impact on what lies on the other body is no load either
-        contacts.settled[m] = contacts.settled[across] = False
-    remember(contacts, m, normal_push, friction_multiplier, n, gap, along, w, progress.slow[0])
+    forget_impact(m, n, gap, along < SUPPORTED * w, item, body, records, opposite)
+    remember(contacts, m, normal_push, friction_multiplier, n, gap, along)
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, arm, given, scale(silent, -other * each), rate)
     if dot(opposite_push, opposite_push) > ZERO:
@@ -202,7 +260,7 @@ def project_particles(meshes: bool) -> Kernel:
     ):
         """Keep the listed particles out of the pieces near them; `progress` tells where to, and how far they moved."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
-        rate = ONE / h
+        rate, fall = ONE / h, progress.slow[0] / SLOW_SUBSTEPS
         limits = rate * rate, h * progress.escape[0]
         bodies = particles, origins, body_shapes, frames, body_sweeps
         for turn in range(count):
@@ -232,7 +290,7 @@ def project_particles(meshes: bool) -> Kernel:
                 law,
                 (contacts.multiplier[m], contacts.friction_multiplier[m]),
                 limits,
-                come_of(body_sweeps, b, sub(start, fixed)),
+                (ground_motion(contact_particles, (i, i, i), (1.0, 0.0, 0.0)), fall),
                 opposite,
             )
             if answer[TOUCHES]:
@@ -297,7 +355,7 @@ def project_elements(meshes: bool) -> Kernel:
     ):
         """Keep the deepest points of the listed elements out of the pieces near them; see `project_particles`."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
-        rate = ONE / h
+        rate, fall = ONE / h, progress.slow[0] / SLOW_SUBSTEPS
         limits = rate * rate, h * progress.escape[0]
         bodies = particles, origins, body_shapes, frames, body_sweeps
         for turn in range(count):
@@ -368,7 +426,7 @@ def project_elements(meshes: bool) -> Kernel:
                         law,
                         (contacts.multiplier[m], contacts.friction_multiplier[m]),
                         limits,
-                        come_of(body_sweeps, b, sub(start, fixed)),
+                        (ground_motion(contact_particles, i, part), fall),
                         NOTHING,
                     )
                     touches = answer[TOUCHES]

@@ -305,7 +305,7 @@ class BodyParticles(System):
         progress, h = self._progress, self._settings.substep
         frames, body_sweeps = self._frames, self.body_sweeps
         if first:
-            p.launch(expect_response, frames, body_sweeps, h, self._weight * h * h, count=len(frames))
+            p.launch(expect_response, frames, body_sweeps, count=len(frames))
         else:
             p.launch(add_response, frames, body_sweeps, count=len(frames))
         self.record_lists(p, first)
