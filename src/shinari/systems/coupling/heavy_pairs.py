@@ -9,14 +9,11 @@ from shinari.maths.vec3 import ZERO, add, dot, scale
 from shinari.shapes.box import BOX
 from shinari.systems.colliders.element_points import vertices
 from shinari.systems.colliders.supports import BODY, is_on_body
+from shinari.systems.coupling.between import HEAVY
 from shinari.systems.coupling.records import BodyShapeTable
 from shinari.systems.coupling.response import apply_reaction
 from shinari.systems.rigid.frames import Frames
 
-# Above this part of the inverse mass of a particle, for both bodies, the sweeps of a substep find the load alone. Light
-# fingers then hold better: their joints, which answer after the sweeps, are not in (wA + wB). It is one answer for an
-# object, from its mean mass: particles that are solved together would carry what others beside them do not.
-HEAVY = 6e-4
 # What is pressed takes the body beneath it for a support below this part of the inverse mass of a particle, for both
 # bodies.
 CARRIES = 5e-3
@@ -28,6 +25,12 @@ NOTHING = (-1, -1, (0.0, 0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0))
 def record_impulse(contacts, m, multiplier, rate):
     """Add an impulse to those of the step."""
     contacts.impulse[m] = add(contacts.impulse[m], scale(multiplier, rate))
+
+
+@steady
+def whole_push(contacts, m):
+    """What a contact has pushed so far in the substep, with friction [kg m]."""
+    return add(scale(contacts.normal[m], contacts.multiplier[m]), contacts.friction_multiplier[m])
 
 
 @steady
@@ -46,10 +49,10 @@ def opposite_contact(contacts, m, count):
 @steady
 def push_opposite(contacts, frames, body_sweeps, opposite, push, rate):
     """Push the body on the other side of an item against what it gives to that, and remember it."""
-    (k, _, _, multiplier, friction_multiplier), (b, arm) = opposite
+    k, (b, arm) = opposite[0][0], opposite[1]
     n = contacts.normal[k]
-    contacts.multiplier[k] = max(multiplier + dot(n, push), 0.0)
-    contacts.friction_multiplier[k] = add(friction_multiplier, tangential(push, n))
+    contacts.multiplier[k] = max(contacts.multiplier[k] + dot(n, push), 0.0)
+    contacts.friction_multiplier[k] = add(contacts.friction_multiplier[k], tangential(push, n))
     record_impulse(contacts, k, push, rate)
     apply_reaction(frames, body_sweeps, b, arm, push, scale(push, ZERO), rate)
 
@@ -67,7 +70,7 @@ def opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i):
     ):
         return NOTHING
     law = combined_surface(contact_particles.surface[i], body_shapes.surface[contacts.body_shape[k]])
-    return k, contacts.body_shape[k], law, contacts.multiplier[k], contacts.friction_multiplier[k]
+    return k, contacts.body_shape[k], law, contacts.multiplier[k], whole_push(contacts, k)
 
 
 @steady

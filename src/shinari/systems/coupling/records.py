@@ -73,7 +73,9 @@ class BodySweeps(Record):
     response = Field(
         np.float64, 6, unit="m, rad", doc="displacement by joints and contacts of bodies since the prediction"
     )
-    expected = Field(np.float64, 6, unit="m, rad", doc="the same in the last substep")
+    expected = Field(np.float64, 6, unit="m, rad", doc="the same in the last substep, to the pushes that go on")
+    pushed = Field(np.float64, unit="kg m", doc="sum of the pushes along the normals at the end of the substep")
+    kept = Field(np.float64, unit="kg m", doc="part of it that goes on to the next substep")
 
 
 class ContactParticles(Record):

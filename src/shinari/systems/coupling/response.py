@@ -12,7 +12,7 @@ The arm is that of the point at the start of the substep. Velocities are (x - x0
 angular momentum of a particle is x0 cross P / h; with this arm the body is given the exact opposite.
 """
 
-from shinari.collision.law import COMPLIANCE, friction, normal_response, recovery, tangential
+from shinari.collision.law import COMPLIANCE, STATIC_FRICTION, friction, normal_response, recovery, tangential
 from shinari.collision.narrow.fields import BodyFields, Four, distances
 from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import kernel, shared
@@ -22,8 +22,9 @@ from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
+from shinari.model.spins import bounded
 from shinari.systems.colliders.collide import contact_plane, convex_reach
-from shinari.systems.coupling.between import OPPOSED, Opposite, both_frictions, both_pushes
+from shinari.systems.coupling.between import HEAVY, OPPOSED, Opposite, both_frictions, both_pushes
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
 from shinari.systems.coupling.supported_points import Supports, firm_inverse_mass, supported_inverse_mass
 from shinari.systems.rigid.frames import Frames
@@ -46,6 +47,21 @@ def effective_inverse_mass(frames, b, r, n):
 def to_shape_local(body_shapes, k, x, q, point):
     """A point of the world in the axes of piece k, whose frame is at x and turned by q."""
     return to_local(body_shapes.local_pose[k], rotate_back(q, sub(point, x)))
+
+
+@steady
+def along_normal(push, n, law, heavy):
+    """Pushes along a normal and of friction, of a push that was given along another one before the normal turned.
+
+    The whole of it is taken back in the end where it is too much. Of a light body, whose push on a light particle is
+    balanced by that from the other side, only what is along the normal of now and within its friction: all at once
+    would throw the particle.
+    """
+    along, across = dot(n, push), tangential(push, n)
+    if not heavy:
+        along = max(along, 0.0)
+        across = bounded(across, law[STATIC_FRICTION] * along)
+    return along, across
 
 
 @once
@@ -145,10 +161,11 @@ def response_of_both(meshes: bool) -> Shared:
             the first one along its normal, its push of friction so far, and the further push of the second one [kg m].
         """
         zero, (n, slip, fresh, arm, other) = (0.0, 0.0, 0.0), here
-        _, piece, law_there, push_there, rub_there = opposite
+        _, piece, law_there, push_there, so_far = opposite
         touches, there, gone, depth, before, _ = meet(body_shapes, fields, frames, piece, path, reach, push_there)
         if not touches or dot(n, there) >= OPPOSED or law_there[COMPLIANCE] > ZERO:
             return False, 0.0, zero, zero
+        push_there, rub_there = dot(there, so_far), tangential(so_far, there)
         first, second = body_shapes.frame[k], body_shapes.frame[piece]
         arm_there, slip_there = sub(path[0], frames.x0[second]), tangential(gone, there)
         others = other, effective_inverse_mass(frames, second, arm_there, there)
@@ -165,7 +182,6 @@ def response_of_both(meshes: bool) -> Shared:
             effective_inverse_mass(frames, first, arm, direction),
             effective_inverse_mass(frames, second, arm_there, direction),
         )
-        rub_there = tangential(rub_there, there)
         held, held_there = rub, rub_there
         if others[0] + others[1] > ZERO:
             held, held_there = both_frictions(
@@ -212,7 +228,7 @@ def response(meshes: bool) -> Shared:
             point: Distance that it keeps [m], and its inverse mass [1/kg].
             supports: What its vertices lie on, see `supports_of`.
             law: Friction, static friction, restitution and compliance of the pair.
-            pushes: Pushes so far in this substep, along the normal and of friction [kg m].
+            pushes: Push so far in this substep, along the normal that it had, and whole [kg m].
             limits: 1 / h^2, and how far what was inside comes out at most [m].
             ground: Displacements in the substep of what the point lies on, and by gravity [m].
             opposite: The contact with another body on the other side, see `shinari.systems.coupling.between`.
@@ -224,19 +240,19 @@ def response(meshes: bool) -> Shared:
             what is on the other side [kg m].
         """
         zero, b, (inverse_h2, escape), (reach, w) = (0.0, 0.0, 0.0), body_shapes.frame[k], limits, point
-        multiplier, friction_multiplier = pushes
+        multiplier, so_far = pushes
         touches, n, displacement, depth, before, gap = meet(body_shapes, fields, frames, k, path, reach, multiplier)
         if not touches:
-            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap, w, zero
+            return False, zero, zero, zero, zero, multiplier, so_far, gap, w, zero
         arm = sub(path[0], frames.x0[b])
         other = effective_inverse_mass(frames, b, arm, n)
         along, most = supported_inverse_mass(w, supports, n, before - depth, other)
         give = along + other
         if not give > ZERO:
-            return False, zero, zero, zero, zero, multiplier, friction_multiplier, gap, w, zero
+            return False, zero, zero, zero, zero, multiplier, so_far, gap, w, zero
         soft = law[COMPLIANCE] * inverse_h2
-        # of friction along a normal that has turned since a part lies along the normal of now: it counts as push
-        multiplier, friction_multiplier = multiplier + dot(n, friction_multiplier), tangential(friction_multiplier, n)
+        heavy = frames.inverse_mass[b] < HEAVY * w
+        multiplier, friction_multiplier = along_normal(so_far, n, law, heavy)
         # the substep begins with the push of the last one, which is taken back where it was too much
         change = normal_response(depth, depth - before, multiplier, soft, give, -min(multiplier, most))
         if along < w and other > ZERO:
@@ -410,5 +426,8 @@ def add_response(b, frames: Frames, body_sweeps: BodySweeps):
 
 @kernel(fastmath=STEADY)
 def keep_response(b, body_sweeps: BodySweeps):
-    """A substep ends."""
-    body_sweeps.expected[b] = body_sweeps.response[b]
+    """A substep ends: what answered the pushes that go on is expected again."""
+    d, pushed = body_sweeps.response[b], body_sweeps.pushed[b]
+    part = body_sweeps.kept[b] / pushed if pushed > ZERO else 1.0
+    body_sweeps.expected[b] = part * d[0], part * d[1], part * d[2], part * d[3], part * d[4], part * d[5]
+    body_sweeps.pushed[b] = body_sweeps.kept[b] = 0.0

@@ -139,6 +139,15 @@ def take_back(m, contacts, items, contact_particles, particles, origins, body_sh
         clear_multiplier(contacts, m)
 
 
+@kernel
+def count_kept(_, counts: Counts, contacts: Contacts, body_shapes: BodyShapeTable, body_sweeps: BodySweeps):
+    """A substep ends: sum what pushes each body, and what of that goes on to the next substep."""
+    for m in range(counts.contacts[0]):
+        b, push = body_shapes.frame[contacts.body_shape[m]], contacts.multiplier[m]
+        body_sweeps.pushed[b] += push
+        body_sweeps.kept[b] += push if contacts.settled[m] else 0.0
+
+
 @kernel(fastmath=STEADY)
 def apply_stored_multipliers(
     _,

@@ -44,6 +44,7 @@ from shinari.systems.coupling.heavy_pairs import (
     opposite_of,
     push_opposite,
     record_impulse,
+    whole_push,
 )
 from shinari.systems.coupling.records import (
     BodyShapeTable,
@@ -288,7 +289,7 @@ def project_particles(meshes: bool) -> Kernel:
                 (np.float64(contact_particles.radius[i]), w),
                 supports_of(contact_particles, particles, (i, i, i), (1.0, 0.0, 0.0), between),
                 law,
-                (contacts.multiplier[m], contacts.friction_multiplier[m]),
+                (contacts.multiplier[m], whole_push(contacts, m)),
                 limits,
                 (ground_motion(contact_particles, (i, i, i), (1.0, 0.0, 0.0)), fall),
                 opposite,
@@ -424,7 +425,7 @@ def project_elements(meshes: bool) -> Kernel:
                         (reach, w),
                         supports_of(contact_particles, particles, i, part, between),
                         law,
-                        (contacts.multiplier[m], contacts.friction_multiplier[m]),
+                        (contacts.multiplier[m], whole_push(contacts, m)),
                         limits,
                         (ground_motion(contact_particles, i, part), fall),
                         NOTHING,

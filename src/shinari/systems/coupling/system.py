@@ -85,7 +85,7 @@ from shinari.systems.coupling.response import (
     note_pose,
     withdraw_response,
 )
-from shinari.systems.coupling.stored_pushes import ALL, BENEATH, PRESSING, apply_stored_multipliers
+from shinari.systems.coupling.stored_pushes import ALL, BENEATH, PRESSING, apply_stored_multipliers, count_kept
 from shinari.systems.coupling.sweeps import (
     check_convergence,
     project_elements,
@@ -365,6 +365,8 @@ class BodyParticles(System):
     def record_settle(self, p: Program) -> None:
         """Record what joints and contacts of bodies did in the substep."""
         p.launch(add_response, self._frames, self.body_sweeps, count=len(self._frames))
+        for each in self.lists:
+            p.serial(count_kept, each.counts, each.contacts, self.table, self.body_sweeps)
         p.launch(keep_response, self.body_sweeps, count=len(self._frames))
         if self._carry:
             first = self.lists[0]
