@@ -12,7 +12,7 @@ The arm is that of the point at the start of the substep. Velocities are (x - x0
 angular momentum of a particle is x0 cross P / h; with this arm the body is given the exact opposite.
 """
 
-from shinari.collision.law import COMPLIANCE, STATIC_FRICTION, friction, normal_response, recovery, tangential
+from shinari.collision.law import COMPLIANCE, friction, normal_response, recovery, tangential
 from shinari.collision.narrow.fields import BodyFields, Four, distances
 from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import kernel, shared
@@ -22,9 +22,8 @@ from shinari.maths.function import steady
 from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
-from shinari.model.spins import bounded
 from shinari.systems.colliders.collide import contact_plane, convex_reach
-from shinari.systems.coupling.between import HEAVY, OPPOSED, Opposite, both_frictions, both_pushes
+from shinari.systems.coupling.between import OPPOSED, Opposite, both_frictions, both_pushes
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
 from shinari.systems.coupling.supported_points import Supports, firm_inverse_mass, supported_inverse_mass
 from shinari.systems.rigid.frames import Frames
@@ -50,18 +49,16 @@ def to_shape_local(body_shapes, k, x, q, point):
 
 
 @steady
-def along_normal(push, n, law, heavy):
-    """Pushes along a normal and of friction, of a push that was given along another one before the normal turned.
+def along_normal(multiplier, rub, before, n):
+    """Pushes so far along a normal and of friction, once it has turned [kg m].
 
-    The whole of it is taken back in the end where it is too much. Of a light body, whose push on a light particle is
-    balanced by that from the other side, only what is along the normal of now and within its friction: all at once
-    would throw the particle.
+    Between two heavy bodies all that was given along the normal `before` is taken back where it is too much: along that
+    of now it would throw them. Elsewhere, `before` is zero, the push turns with its normal: at an edge that goes from
+    face to face and back, and what rests there would be let go each time.
     """
-    along, across = dot(n, push), tangential(push, n)
-    if not heavy:
-        along = max(along, 0.0)
-        across = bounded(across, law[STATIC_FRICTION] * along)
-    return along, across
+    whole = add(rub, scale(before, multiplier))
+    along = dot(n, whole) if dot(before, before) > ZERO else multiplier + dot(n, rub)
+    return along, tangential(whole, n)
 
 
 @once
@@ -212,7 +209,7 @@ def response(meshes: bool) -> Shared:
         point: tuple[float, float],
         supports: Supports,
         law: Four,
-        pushes: tuple[float, Vector],
+        pushes: tuple[float, Vector, Vector],
         limits: tuple[float, float],
         ground: tuple[Vector, float],
         opposite: Opposite,
@@ -228,7 +225,8 @@ def response(meshes: bool) -> Shared:
             point: Distance that it keeps [m], and its inverse mass [1/kg].
             supports: What its vertices lie on, see `supports_of`.
             law: Friction, static friction, restitution and compliance of the pair.
-            pushes: Push so far in this substep, along the normal that it had, and whole [kg m].
+            pushes: Push so far in this substep, along the normal that it had and of friction [kg m], and that normal,
+                see `along_normal`.
             limits: 1 / h^2, and how far what was inside comes out at most [m].
             ground: Displacements in the substep of what the point lies on, and by gravity [m].
             opposite: The contact with another body on the other side, see `shinari.systems.coupling.between`.
@@ -240,19 +238,18 @@ def response(meshes: bool) -> Shared:
             what is on the other side [kg m].
         """
         zero, b, (inverse_h2, escape), (reach, w) = (0.0, 0.0, 0.0), body_shapes.frame[k], limits, point
-        multiplier, so_far = pushes
+        multiplier, rub, normal = pushes
         touches, n, displacement, depth, before, gap = meet(body_shapes, fields, frames, k, path, reach, multiplier)
         if not touches:
-            return False, zero, zero, zero, zero, multiplier, so_far, gap, w, zero
+            return False, zero, zero, zero, zero, multiplier, rub, gap, w, zero
         arm = sub(path[0], frames.x0[b])
         other = effective_inverse_mass(frames, b, arm, n)
         along, most = supported_inverse_mass(w, supports, n, before - depth, other)
         give = along + other
         if not give > ZERO:
-            return False, zero, zero, zero, zero, multiplier, so_far, gap, w, zero
+            return False, zero, zero, zero, zero, multiplier, rub, gap, w, zero
         soft = law[COMPLIANCE] * inverse_h2
-        heavy = frames.inverse_mass[b] < HEAVY * w
-        multiplier, friction_multiplier = along_normal(so_far, n, law, heavy)
+        multiplier, friction_multiplier = along_normal(multiplier, rub, normal, n)
         # the substep begins with the push of the last one, which is taken back where it was too much
         change = normal_response(depth, depth - before, multiplier, soft, give, -min(multiplier, most))
         if along < w and other > ZERO:

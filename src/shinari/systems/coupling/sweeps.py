@@ -44,7 +44,6 @@ from shinari.systems.coupling.heavy_pairs import (
     opposite_of,
     push_opposite,
     record_impulse,
-    whole_push,
 )
 from shinari.systems.coupling.records import (
     BodyShapeTable,
@@ -234,6 +233,13 @@ def apply_answer(m, answer, item, body, grip, records, opposite):
 
 
 @steady
+def lie_on_body(contact_particles, i):
+    """Whether a vertex lies on a body."""
+    first, second = is_on_body(contact_particles, i[0]), is_on_body(contact_particles, i[1])
+    return first or second or is_on_body(contact_particles, i[2])
+
+
+@steady
 def contact_of(turn, count, progress):
     """Contact of a turn of a sweep: sweeps go there and back."""
     return count - 1 - turn if progress.back[0] != 0 else turn
@@ -278,6 +284,8 @@ def project_particles(meshes: bool) -> Kernel:
             opposite = NOTHING
             if not is_on_body(contact_particles, i):
                 opposite = opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i)
+            whole = opposite[0] >= 0 or (not between and is_on_body(contact_particles, i))
+            normal = contacts.normal[m] if whole else (0.0, 0.0, 0.0)
             follow_body(contact_particles, i, origin, body_shapes, frames)
             path = start_on_support(contact_particles, particles, i, between, start, now), now
             answer = respond_to_shape(
@@ -289,7 +297,7 @@ def project_particles(meshes: bool) -> Kernel:
                 (np.float64(contact_particles.radius[i]), w),
                 supports_of(contact_particles, particles, (i, i, i), (1.0, 0.0, 0.0), between),
                 law,
-                (contacts.multiplier[m], whole_push(contacts, m)),
+                (contacts.multiplier[m], contacts.friction_multiplier[m], normal),
                 limits,
                 (ground_motion(contact_particles, (i, i, i), (1.0, 0.0, 0.0)), fall),
                 opposite,
@@ -410,6 +418,8 @@ def project_elements(meshes: bool) -> Kernel:
                         contacts.multiplier[m] > ZERO and jumps(weights, kept)
                     )
                     contacts.weights[m] = weights
+                    whole = body_sweeps.pinches[b] or (not between and lie_on_body(contact_particles, i))
+                    normal = contacts.normal[m] if whole else (0.0, 0.0, 0.0)
                     start = blend(
                         weights,
                         start_on_support(contact_particles, particles, i[0], between, starts[0], now[0]),
@@ -425,7 +435,7 @@ def project_elements(meshes: bool) -> Kernel:
                         (reach, w),
                         supports_of(contact_particles, particles, i, part, between),
                         law,
-                        (contacts.multiplier[m], whole_push(contacts, m)),
+                        (contacts.multiplier[m], contacts.friction_multiplier[m], normal),
                         limits,
                         (ground_motion(contact_particles, i, part), fall),
                         NOTHING,
