@@ -1,0 +1,52 @@
+"""Bodies that fall fast on a sheet that lies on a collider or on another body: nothing is thrown."""
+
+import numpy as np
+import pytest
+from small_scenes import precisions
+
+import shinari as sn
+
+THICKNESS = 4e-3
+# half the height of each shape as it falls: a capsule and a cylinder lie on their sides
+SHAPES = {
+    "ball": (sn.Sphere(0.03), 0.03),
+    "capsule": (sn.Capsule(0.03, 0.06), 0.03),
+    "box": (sn.Box((0.05, 0.05, 0.05)), 0.025),
+}
+
+
+def impact(shape: str, mass: float, speed: float, on: str) -> tuple[sn.Scene, object]:
+    """A body that is on the sheet after 0.05 s, and the scene."""
+    scene = sn.Scene()
+    if on == "body":
+        scene.add_collider(sn.Plane((0, 1, 0), 0), friction=0.6)
+        scene.add_rigid_body(sn.Box((0.6, 0.1, 0.6)), mass=2.0, position=(0, 0.05, 0), friction=0.6)
+    else:
+        scene.add_collider(sn.Plane((0, 1, 0), 0.1), friction=0.6)
+    material = sn.ClothMaterial(thickness=THICKNESS, density=0.2, friction=0.5)
+    place = (0, 0.1 + 0.5 * THICKNESS + 1e-4, 0)
+    scene.add_cloth(sn.grid(shape=(24, 24), size=(0.3, 0.3)), material=material, position=place)
+    solid, half = SHAPES[shape]
+    turn = (1, 0, 0, 0) if shape == "box" else (np.sqrt(0.5), np.sqrt(0.5), 0, 0)
+    place = (0.003, 0.1 + THICKNESS + half + 0.05 * speed, 0.004)
+    body = scene.add_rigid_body(solid, mass=mass, position=place, rotation=turn, velocity=(0, -speed, 0), friction=0.6)
+    return scene, body
+
+
+@precisions
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("mass", "speed", "substeps"), [(0.3, 3.0, 20), (1.0, 3.0, 10), (1.0, 10.0, 20)])
+@pytest.mark.parametrize(("on", "most"), [("collider", 0.1), ("body", 0.7)])
+def test_an_impact_on_a_sheet_throws_nothing(shape, mass, speed, substeps, on, most, precision):
+    """Nothing here bounces: a collider takes nearly all of the speed, and another body half of the energy at least.
+
+    Before, a box of 0.3 kg at 30 m/s left a sheet on the ground at 50 m/s, and a ball of 0.3 kg at 10 m/s one on a body
+    at 62 m/s: pushes that had stopped them were given again.
+    """
+    scene, body = impact(shape, mass, speed, on)
+    sim = sn.Simulation(scene, substeps=substeps, threads=1, sleep=False, precision=precision)
+    heights = []
+    for _ in range(20):
+        sim.step()
+        heights.append(sim.pose(body).position[1])
+    assert 60.0 * max(np.diff(heights)) < most * speed
