@@ -18,7 +18,7 @@ from shinari.compute import Kernel, kernel, shared
 from shinari.compute.kernels import STEADY, Shared
 from shinari.compute.once import once
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ONE, ZERO, add, cross, dot, norm, scale, sub
+from shinari.maths.vec3 import ONE, ZERO, add, dot, norm, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place, slack
 from shinari.systems.colliders.contact_list import FAR
@@ -34,7 +34,7 @@ from shinari.systems.colliders.element_points import (
     vertices,
 )
 from shinari.systems.colliders.elements import deepest
-from shinari.systems.colliders.supports import BODY, is_on_body
+from shinari.systems.colliders.supports import is_on_body
 from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD
 from shinari.systems.coupling.heavy_pairs import (
@@ -45,6 +45,7 @@ from shinari.systems.coupling.heavy_pairs import (
     push_opposite,
     record_impulse,
 )
+from shinari.systems.coupling.impacts import forget_impact, ground_motion
 from shinari.systems.coupling.records import (
     BodyShapeTable,
     BodySweeps,
@@ -115,68 +116,6 @@ def jumps(weights, kept):
     """Whether the deepest point of an element has gone elsewhere."""
     change = max(abs(weights[0] - kept[0]), max(abs(weights[1] - kept[1]), abs(weights[2] - kept[2])))
     return change > JUMP
-
-
-@steady
-def ground_motion(contact_particles, i, part):
-    """Displacement in the substep of what a point lies on [m]."""
-    motion = contact_particles.motion
-    return blend(part, place(motion, i[0]), place(motion, i[1]), place(motion, i[2]))
-
-
-@steady
-def carried(frames, body_sweeps, b, point, h):
-    """Displacement of a point of a body in the substep at the velocity at its start [m]."""
-    spin = cross(body_sweeps.start_w[b], sub(point, frames.x0[b]))
-    return scale(add(body_sweeps.start_v[b], spin), h)
-
-
-@steady
-def carried_below(contact_particles, bodies, i, point, h):
-    """Displacement in the substep of what particle i lies on; of a body, at the velocity at its start [m]."""
-    _, _, body_shapes, frames, body_sweeps = bodies
-    motion = place(contact_particles.motion, i)
-    if is_on_body(contact_particles, i):
-        motion = carried(frames, body_sweeps, body_shapes.frame[BODY - contact_particles.solid[i]], point, h)
-    return motion
-
-
-@steady
-def forget_impact(m, n, gap, supported, item, body, records, opposite):
-    """What stops an impact is no load: the pushes do not go on to the next substep.
-
-    It is one where a body comes nearer to what an item lies on than gravity brings it, or the item came from farther.
-
-    Args:
-        m: The contact.
-        n: Normal.
-        gap: Gap at the start of the substep [m].
-        supported: Whether the item lies on something.
-        item: As in `apply_answer`, like those that follow.
-        body: As there.
-        records: As there.
-        opposite: As there.
-    """
-    contacts, contact_particles, bodies, progress = records
-    (i, part, _, _), (b, arm), across, (there, _) = item, body, opposite[0][0], opposite[1]
-    _, _, _, frames, body_sweeps = bodies
-    h, slow, point = progress.substep[0], progress.slow[0], add(frames.x0[b], arm)
-    comes = carried(frames, body_sweeps, b, point, h)
-    if supported:
-        below = blend(
-            part,
-            carried_below(contact_particles, bodies, i[0], point, h),
-            carried_below(contact_particles, bodies, i[1], point, h),
-            carried_below(contact_particles, bodies, i[2], point, h),
-        )
-        comes = sub(comes, below)
-    elif across >= 0:
-        comes = sub(comes, carried(frames, body_sweeps, there, point, h))
-        gap = max(gap, contacts.gap[across])
-    if (supported or across >= 0) and (gap > slow or dot(n, comes) > slow):
-        contacts.settled[m] = False
-        if across >= 0:
-            contacts.settled[across] = False
 
 
 @steady
