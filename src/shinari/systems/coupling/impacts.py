@@ -5,10 +5,27 @@ gravity brings it in a substep, or where the item came from farther. How fast bo
 which the substep begins: what joints and contacts are expected to answer is no impact.
 """
 
+from shinari.compute import kernel
+from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import add, cross, dot, reciprocal, scale, sub
+from shinari.maths.vec3 import ZERO, add, cross, dot, reciprocal, scale, sub
+from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place
+from shinari.systems.colliders.element_points import blend, inverse_mass_at, vertex_weights, vertices
 from shinari.systems.colliders.supports import BODY, is_on_body
+from shinari.systems.coupling.heavy_pairs import opposite_of
+from shinari.systems.coupling.records import (
+    BodyShapeTable,
+    BodySweeps,
+    ContactParticles,
+    Contacts,
+    Counts,
+    Items,
+)
+from shinari.systems.rigid.frames import Frames
+
+# An item lies on something where that leaves it less than this part of its inverse mass along the normal.
+SUPPORTED = 0.5
 
 
 @steady
@@ -46,36 +63,39 @@ def carried_below(contact_particles, bodies, i, point, h):
     return motion
 
 
-@steady
-def forget_impact(m, n, gap, supported, item, body, records, opposite):
-    """Note that the pushes of a contact do not go on if it stops an impact, nor those on the other side of its item.
+@kernel(fastmath=STEADY)
+def forget_impacts(
+    _, counts: Counts, contacts: Contacts, items: Items, contact_particles: ContactParticles, particles: Particles,
+    origins: Origins, body_shapes: BodyShapeTable, frames: Frames, body_sweeps: BodySweeps, h: float, slow: float
+):  # fmt: skip
+    """A substep ends: the pushes of contacts that stop an impact do not go on, nor those on the other side of an item.
 
-    Args:
-        m: The contact.
-        n: Normal.
-        gap: Gap at the start of the substep [m].
-        supported: Whether the item lies on something.
-        item: Vertices of the item, their shares of its point, and what the sweeps know besides.
-        body: The body, and the arm of the point.
-        records: Contacts, their particles, particles with origins, pieces, frames and bodies in sweeps, and progress.
-        opposite: The contact on the other side, and its body and arm.
+    It is one beyond a displacement of `slow` [m].
     """
-    contacts, contact_particles, bodies, progress = records
-    (i, part, _, _), (b, arm), across, (there, _) = item, body, opposite[0][0], opposite[1]
-    _, _, _, frames, body_sweeps = bodies
-    h, slow, point = progress.substep[0], progress.slow[0], add(frames.x0[b], arm)
-    comes = carried(frames, body_sweeps, b, point, h)
-    if supported:
-        motions = (
-            carried_below(contact_particles, bodies, i[0], point, h),
-            carried_below(contact_particles, bodies, i[1], point, h),
-            carried_below(contact_particles, bodies, i[2], point, h),
-        )
-        comes = sub(comes, with_support(contact_particles, i, part, motions))
-    elif across >= 0:
-        comes = sub(comes, carried(frames, body_sweeps, there, point, h))
-        gap = max(gap, contacts.gap[across])
-    if (supported or across >= 0) and (gap > slow or dot(n, comes) > slow):
-        contacts.settled[m] = False
-        if across >= 0:
-            contacts.settled[across] = False
+    bodies = particles, origins, body_shapes, frames, body_sweeps
+    for m in range(counts.contacts[0]):
+        i, b = vertices(items.points[contacts.item[m]]), body_shapes.frame[contacts.body_shape[m]]
+        part = vertex_weights(contacts.weights[m], i)
+        supported = contacts.along[m] < SUPPORTED * inverse_mass_at(particles.x, i, part)
+        across = -1
+        if i[0] == i[1] and not is_on_body(contact_particles, i[0]):
+            across = opposite_of(contacts, m, counts.contacts[0], body_shapes, frames, contact_particles, i[0])[0]
+        if contacts.multiplier[m] > ZERO and (supported or across >= 0):
+            now = blend(part, place(particles.x, i[0]), place(particles.x, i[1]), place(particles.x, i[2]))
+            point, gap = add(origins.position[particles.origin_index[i[0]]], now), contacts.gap[m]
+            comes = carried(frames, body_sweeps, b, point, h)
+            if supported:
+                motions = (
+                    carried_below(contact_particles, bodies, i[0], point, h),
+                    carried_below(contact_particles, bodies, i[1], point, h),
+                    carried_below(contact_particles, bodies, i[2], point, h),
+                )
+                comes = sub(comes, with_support(contact_particles, i, part, motions))
+            else:
+                there = body_shapes.frame[contacts.body_shape[across]]
+                comes = sub(comes, carried(frames, body_sweeps, there, point, h))
+                gap = max(gap, contacts.gap[across])
+            if gap > slow or dot(contacts.normal[m], comes) > slow:
+                contacts.settled[m] = False
+                if across >= 0:
+                    contacts.settled[across] = False

@@ -45,7 +45,7 @@ from shinari.systems.coupling.heavy_pairs import (
     push_opposite,
     record_impulse,
 )
-from shinari.systems.coupling.impacts import forget_impact, ground_motion
+from shinari.systems.coupling.impacts import ground_motion
 from shinari.systems.coupling.records import (
     BodyShapeTable,
     BodySweeps,
@@ -72,8 +72,6 @@ from shinari.systems.rigid.frames import Frames
 
 # The deepest point of an element has gone elsewhere when a weight changes by more than this.
 JUMP = np.float32(0.02)
-# An item lies on something where that leaves it less than this part of its inverse mass along the normal.
-SUPPORTED = 0.5
 # Sweeps in the first substep of a step that begins without pushes.
 FIRST_SWEEPS = 8
 Corners = tuple[Vector, Vector, Vector]
@@ -158,7 +156,6 @@ def apply_answer(m, answer, item, body, grip, records, opposite):
     lost = share_push(contact_particles, bodies, i, between, part, pushes, grip, rate)
     given = sub(multiplier, lost)
     normal_push, friction_multiplier = less_lost(normal_push, friction_multiplier, n, lost)
-    forget_impact(m, n, gap, along < SUPPORTED * w, item, body, records, opposite)
     remember(contacts, m, normal_push, friction_multiplier, n, gap, along)
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, arm, given, scale(silent, -other * each), rate)

@@ -60,6 +60,7 @@ from shinari.systems.coupling.detection import (
     sum_squares,
 )
 from shinari.systems.coupling.heavy_pairs import any_presses
+from shinari.systems.coupling.impacts import forget_impacts
 from shinari.systems.coupling.model import CONTACTS, PLACES, PUSHES, RESPONSES
 from shinari.systems.coupling.records import (
     BodySweeps,
@@ -365,7 +366,10 @@ class BodyParticles(System):
     def record_settle(self, p: Program) -> None:
         """Record what joints and contacts of bodies did in the substep."""
         p.launch(add_response, self._frames, self.body_sweeps, count=len(self._frames))
+        h = self._settings.substep
         for each in self.lists:
+            records = *self._arguments(each), self.table, self._frames, self.body_sweeps
+            p.serial(forget_impacts, *records, h, self._slow)
             p.serial(count_kept, each.counts, each.contacts, self.table, self.body_sweeps)
         p.launch(keep_response, self.body_sweeps, count=len(self._frames))
         if self._carry:
