@@ -31,7 +31,7 @@ from shinari.systems.coupling.records import (
     Gravity,
     Items,
 )
-from shinari.systems.coupling.response import effective_inverse_mass
+from shinari.systems.coupling.response import effective_inverse_mass, start_velocity
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import spin_of
 
@@ -82,7 +82,7 @@ def rebound(
         h: Substep [s].
     """
     one, other = 1.0 if w > ZERO else 0.0, frames.gravity_scale[b]
-    approach = sub(start, add(body_sweeps.start_v[b], cross(body_sweeps.start_w[b], arm)))
+    approach = sub(start, start_velocity(body_sweeps, b, arm))
     speed = sub(now, add(frames.v[b], cross(frames.w[b], arm)))
     change = (0.0, 0.0, 0.0)
     if law[2] > ZERO:

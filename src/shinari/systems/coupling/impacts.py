@@ -8,7 +8,7 @@ which the substep begins: what joints and contacts are expected to answer is no 
 from shinari.compute import kernel
 from shinari.compute.kernels import STEADY
 from shinari.maths.function import steady
-from shinari.maths.vec3 import ZERO, add, cross, dot, reciprocal, scale, sub
+from shinari.maths.vec3 import ZERO, add, dot, reciprocal, scale, sub
 from shinari.model.particles import Origins, Particles
 from shinari.systems.colliders.collide import place
 from shinari.systems.colliders.element_points import blend, inverse_mass_at, vertex_weights, vertices
@@ -22,6 +22,7 @@ from shinari.systems.coupling.records import (
     Counts,
     Items,
 )
+from shinari.systems.coupling.response import start_velocity
 from shinari.systems.rigid.frames import Frames
 
 # An item lies on something where that leaves it less than this part of its inverse mass along the normal.
@@ -49,8 +50,7 @@ def ground_motion(contact_particles, i, part):
 @steady
 def carried(frames, body_sweeps, b, point, h):
     """Displacement of a point of a body in the substep at the velocity at its start [m]."""
-    spin = cross(body_sweeps.start_w[b], sub(point, frames.x0[b]))
-    return scale(add(body_sweeps.start_v[b], spin), h)
+    return scale(start_velocity(body_sweeps, b, sub(point, frames.x0[b])), h)
 
 
 @steady
@@ -74,13 +74,15 @@ def forget_impacts(
     """
     bodies = particles, origins, body_shapes, frames, body_sweeps
     for m in range(counts.contacts[0]):
+        if contacts.multiplier[m] <= ZERO:
+            continue
         i, b = vertices(items.points[contacts.item[m]]), body_shapes.frame[contacts.body_shape[m]]
         part = vertex_weights(contacts.weights[m], i)
         supported = contacts.along[m] < SUPPORTED * inverse_mass_at(particles.x, i, part)
         across = -1
         if i[0] == i[1] and not is_on_body(contact_particles, i[0]):
             across = opposite_of(contacts, m, counts.contacts[0], body_shapes, frames, contact_particles, i[0])[0]
-        if contacts.multiplier[m] > ZERO and (supported or across >= 0):
+        if supported or across >= 0:
             now = blend(part, place(particles.x, i[0]), place(particles.x, i[1]), place(particles.x, i[2]))
             point, gap = add(origins.position[particles.origin_index[i[0]]], now), contacts.gap[m]
             comes = carried(frames, body_sweeps, b, point, h)

@@ -167,7 +167,7 @@ class Counts(Record):
 class Progress(Record):
     """One row: the state of the detection and of the sweeps."""
 
-    slow = Field(np.float64, unit="m", doc="what came from farther in the substep is an impact")
+    fall = Field(np.float64, unit="m", doc="displacement that gravity adds in a substep")
     stale = Field(np.int64, doc="whether the lists have to be made anew")
     detections = Field(np.int64, doc="how often the lists were made in this step")
     candidates = Field(np.int64)

@@ -43,6 +43,12 @@ def effective_inverse_mass(frames, b, r, n):
 
 
 @steady
+def start_velocity(body_sweeps, b, arm):
+    """Velocity of a point of a body when the substep began [m/s]."""
+    return add(body_sweeps.start_v[b], cross(body_sweeps.start_w[b], arm))
+
+
+@steady
 def to_shape_local(body_shapes, k, x, q, point):
     """A point of the world in the axes of piece k, whose frame is at x and turned by q."""
     return to_local(body_shapes.local_pose[k], rotate_back(q, sub(point, x)))
@@ -54,7 +60,7 @@ def along_normal(multiplier, rub, before, n):
 
     Between two heavy bodies all that was given along the normal `before` is taken back where it is too much: along that
     of now it would throw them. Elsewhere, `before` is zero, the push turns with its normal: at an edge that goes from
-    face to face and back, and what rests there would be let go each time.
+    face to face and back, and what rests there would be lost each time.
     """
     whole = add(rub, scale(before, multiplier))
     along = dot(n, whole) if dot(before, before) > ZERO else multiplier + dot(n, rub)

@@ -11,7 +11,7 @@ turn, which keeps them from feeding energy, see `shinari.systems.coupling.attach
 
 import numpy as np
 
-from shinari.collision.law import SLOW_SUBSTEPS, combined_surface
+from shinari.collision.law import combined_surface
 from shinari.collision.narrow.fields import BodyFields, Four, distances
 from shinari.collision.narrow.pose_records import Vector
 from shinari.compute import Kernel, kernel, shared
@@ -117,18 +117,6 @@ def jumps(weights, kept):
 
 
 @steady
-def remember(contacts, m, multiplier, friction_multiplier, n, gap, along):
-    """Write the state of a contact."""
-    contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m], contacts.gap[m] = (
-        multiplier,
-        friction_multiplier,
-        n,
-        gap,
-    )
-    contacts.along[m] = along
-
-
-@steady
 def apply_answer(m, answer, item, body, grip, records, opposite):
     """Apply what `respond_to_shape` returned for a contact that touches, and remember it.
 
@@ -156,7 +144,8 @@ def apply_answer(m, answer, item, body, grip, records, opposite):
     lost = share_push(contact_particles, bodies, i, between, part, pushes, grip, rate)
     given = sub(multiplier, lost)
     normal_push, friction_multiplier = less_lost(normal_push, friction_multiplier, n, lost)
-    remember(contacts, m, normal_push, friction_multiplier, n, gap, along)
+    contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m] = normal_push, friction_multiplier, n
+    contacts.gap[m], contacts.along[m] = gap, along
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, arm, given, scale(silent, -other * each), rate)
     if dot(opposite_push, opposite_push) > ZERO:
@@ -169,10 +158,11 @@ def apply_answer(m, answer, item, body, grip, records, opposite):
 
 
 @steady
-def lie_on_body(contact_particles, i):
-    """Whether a vertex lies on a body."""
+def normal_before(contacts, m, contact_particles, i, between, pinched):
+    """Normal of a contact whose push is taken apart when it turns, see `along_normal`; zero for others."""
     first, second = is_on_body(contact_particles, i[0]), is_on_body(contact_particles, i[1])
-    return first or second or is_on_body(contact_particles, i[2])
+    lies = not between and (first or second or is_on_body(contact_particles, i[2]))
+    return contacts.normal[m] if pinched or lies else (0.0, 0.0, 0.0)
 
 
 @steady
@@ -203,7 +193,7 @@ def project_particles(meshes: bool) -> Kernel:
     ):
         """Keep the listed particles out of the pieces near them; `progress` tells where to, and how far they moved."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
-        rate, fall = ONE / h, progress.slow[0] / SLOW_SUBSTEPS
+        rate, fall = ONE / h, progress.fall[0]
         limits = rate * rate, h * progress.escape[0]
         bodies = particles, origins, body_shapes, frames, body_sweeps
         for turn in range(count):
@@ -220,8 +210,7 @@ def project_particles(meshes: bool) -> Kernel:
             opposite = NOTHING
             if not is_on_body(contact_particles, i):
                 opposite = opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i)
-            whole = opposite[0] >= 0 or (not between and is_on_body(contact_particles, i))
-            normal = contacts.normal[m] if whole else (0.0, 0.0, 0.0)
+            normal = normal_before(contacts, m, contact_particles, (i, i, i), between, opposite[0] >= 0)
             follow_body(contact_particles, i, origin, body_shapes, frames)
             path = start_on_support(contact_particles, particles, i, between, start, now), now
             answer = respond_to_shape(
@@ -300,7 +289,7 @@ def project_elements(meshes: bool) -> Kernel:
     ):
         """Keep the deepest points of the listed elements out of the pieces near them; see `project_particles`."""
         h, count, largest = progress.substep[0], counts.contacts[0], progress.largest[0]
-        rate, fall = ONE / h, progress.slow[0] / SLOW_SUBSTEPS
+        rate, fall = ONE / h, progress.fall[0]
         limits = rate * rate, h * progress.escape[0]
         bodies = particles, origins, body_shapes, frames, body_sweeps
         for turn in range(count):
@@ -354,8 +343,7 @@ def project_elements(meshes: bool) -> Kernel:
                         contacts.multiplier[m] > ZERO and jumps(weights, kept)
                     )
                     contacts.weights[m] = weights
-                    whole = body_sweeps.pinches[b] or (not between and lie_on_body(contact_particles, i))
-                    normal = contacts.normal[m] if whole else (0.0, 0.0, 0.0)
+                    normal = normal_before(contacts, m, contact_particles, i, between, body_sweeps.pinches[b])
                     start = blend(
                         weights,
                         start_on_support(contact_particles, particles, i[0], between, starts[0], now[0]),
@@ -402,12 +390,12 @@ def project_elements(meshes: bool) -> Kernel:
 
 
 @kernel
-def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float, slow: float):
+def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float, fall: float):
     """Sweeps begin; `speed` [m/s] is that at which what was inside comes out in the first one of a substep.
 
-    What came from farther than `slow` [m] in the substep is an impact.
+    `fall` [m]: displacement that gravity adds in a substep.
     """
-    progress.slow[0] = slow
+    progress.fall[0] = fall
     progress.sweep[0], progress.least[0], progress.escape[0], progress.done[0] = 0, 1, 0.0, 0
     if first != 0:
         progress.least[0] = FIRST_SWEEPS if progress.fresh[0] != 0 else 1

@@ -315,7 +315,7 @@ class BodyParticles(System):
             points, elements = self.lists[0], self.lists[-1]
             p.serial(press_on_layers, points.counts, elements.counts, self._surfaces.rows.table)
             layers.record_find(p, self.particles)
-        p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h, self._slow)
+        p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h, self._weight * h * h)
         if first and self._carry:
             self._record_supports(p, first)
             self._record_stored(p, BENEATH)
