@@ -57,6 +57,7 @@ def forget_body_support(i, contact_particles: ContactParticles, first: int):
         contact_particles.solid[i] = 0
         contact_particles.push[i] = contact_particles.noted_push[i] = zero
         contact_particles.hold[i] = contact_particles.noted_hold[i] = zero, zero, zero
+    contact_particles.pressed[i] = False
 
 
 @once
@@ -135,7 +136,6 @@ def forget_unpressed(i, contact_particles: ContactParticles):
     idle = not contact_particles.pressed[i] and not contact_particles.push[i] > ZERO
     if idle and is_on_body(contact_particles, i):
         contact_particles.solid[i] = 0
-    contact_particles.pressed[i] = False
 
 
 @steady

@@ -59,18 +59,25 @@ def push_opposite(contacts, frames, body_sweeps, opposite, push, rate):
 
 @steady
 def opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i):
-    """What pushes particle i besides contact m, if both bodies are heavy for its object."""
+    """What pushes particle i besides contact m, if both bodies are heavy for its object.
+
+    Not where one presses on elements of it, unless that is a box: it lies on the other one, or soon will.
+    """
     k = opposite_contact(contacts, m, count)
     if k < 0:
         return NOTHING
-    first, second = body_shapes.frame[contacts.body_shape[m]], body_shapes.frame[contacts.body_shape[k]]
+    here, there = contacts.body_shape[m], contacts.body_shape[k]
+    first, second = body_shapes.frame[here], body_shapes.frame[there]
+    upper = there if contact_particles.solid[i] == BODY - here else here
+    lies = contact_particles.pressed[i] and body_shapes.kind[upper] != BOX
     if (
-        first == second
+        lies
+        or first == second
         or frames.inverse_mass[first] + frames.inverse_mass[second] >= HEAVY * contact_particles.average[i]
     ):
         return NOTHING
-    law = combined_surface(contact_particles.surface[i], body_shapes.surface[contacts.body_shape[k]])
-    return k, contacts.body_shape[k], law, contacts.multiplier[k], whole_push(contacts, k)
+    law = combined_surface(contact_particles.surface[i], body_shapes.surface[there])
+    return k, there, law, contacts.multiplier[k], whole_push(contacts, k)
 
 
 @steady
@@ -91,20 +98,21 @@ def lies_on(i, b, contact_particles, body_shapes):
 
 @steady
 def leaves_support(i, k, contact_particles, body_shapes, frames):
-    """Whether piece k meets an item as if that lay on no body: its body is light, or beneath the item, or it is a box.
+    """Whether piece k meets an item as if that lay on no body: its body is light, or beneath the item.
 
-    A box meets vertices with its faces, which are then solved with both bodies at once.
+    A heavy box does so, too, where it meets vertices: with its faces, which are then solved with both bodies at once.
     """
-    b = body_shapes.frame[k]
-    light = frames.inverse_mass[b] >= CARRIES * contact_particles.average[i[0]]
+    b, average = body_shapes.frame[k], contact_particles.average[i[0]]
+    light = frames.inverse_mass[b] >= CARRIES * average
+    flat = i[0] == i[1] and body_shapes.kind[k] == BOX and frames.inverse_mass[b] < HEAVY * average
     on = lies_on(i[0], b, contact_particles, body_shapes) or lies_on(i[1], b, contact_particles, body_shapes)
-    return light or body_shapes.kind[k] == BOX or on or lies_on(i[2], b, contact_particles, body_shapes)
+    return light or flat or on or lies_on(i[2], b, contact_particles, body_shapes)
 
 
 def any_presses(body_shapes: BodyShapeTable, frames: Frames, average: float) -> bool:
     """Whether a piece may press on what lies on a body; `average`: the largest of the particles [1/kg]."""
     heavy = frames.inverse_mass[body_shapes.frame] < CARRIES * average
-    return bool((heavy & (body_shapes.kind != BOX)).any())
+    return bool(heavy.any())
 
 
 @steady

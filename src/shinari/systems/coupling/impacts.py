@@ -80,7 +80,7 @@ def forget_impacts(
         part = vertex_weights(contacts.weights[m], i)
         supported = contacts.along[m] < SUPPORTED * inverse_mass_at(particles.x, i, part)
         across = -1
-        if i[0] == i[1] and not is_on_body(contact_particles, i[0]):
+        if i[0] == i[1]:
             across = opposite_of(contacts, m, counts.contacts[0], body_shapes, frames, contact_particles, i[0])[0]
         if supported or across >= 0:
             now = blend(part, place(particles.x, i[0]), place(particles.x, i[1]), place(particles.x, i[2]))

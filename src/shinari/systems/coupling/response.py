@@ -23,9 +23,15 @@ from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.systems.colliders.collide import contact_plane, convex_reach
+from shinari.systems.colliders.supports import bounded
 from shinari.systems.coupling.between import OPPOSED, Opposite, both_frictions, both_pushes
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
-from shinari.systems.coupling.supported_points import Supports, firm_inverse_mass, supported_inverse_mass
+from shinari.systems.coupling.supported_points import (
+    Supports,
+    firm_inverse_mass,
+    least_inverse_mass,
+    supported_inverse_mass,
+)
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rigid.integration import (
     rotated_world_axes,
@@ -180,6 +186,9 @@ def response_of_both(meshes: bool) -> Shared:
         closing = overlaps[0] + overlaps[1] + dot(add(n, there), moved) + fall + fall
         room = closing / (others[0] + others[1])
         change, further = both_pushes(w, others, overlaps, dot(n, there), (push, push_there), room)
+        # between faces that are not parallel it slips out: friction knows of that before it is far away
+        thrown = scale(add(scale(n, change), scale(there, further)), w)
+        slip, slip_there = add(slip, tangential(thrown, n)), add(slip_there, tangential(thrown, there))
         direction, _ = direction_and_length(sub(slip, slip_there))
         others = (
             effective_inverse_mass(frames, first, arm, direction),
@@ -266,7 +275,9 @@ def response(meshes: bool) -> Shared:
         out = recovery(min(depth, before), escape) if soft <= ZERO else 0.0
         slip = tangential(displacement, n)
         slip_direction, _ = direction_and_length(slip)
-        yields = max(w - firm_inverse_mass(supports, law), 0.0) + effective_inverse_mass(frames, b, arm, slip_direction)
+        yields = max(
+            w - firm_inverse_mass(supports, law), min(least_inverse_mass(supports), w)
+        ) + effective_inverse_mass(frames, b, arm, slip_direction)
         wanted = sub(friction_multiplier, scale(slip, ONE / yields)) if yields > ZERO else friction_multiplier
         held = friction(wanted, pushed, law)
         opposite_push = zero
@@ -290,6 +301,10 @@ def response(meshes: bool) -> Shared:
                 change, held = of_both, rubs_of_both
                 pushed = multiplier + change
         rubs = sub(held, friction_multiplier)
+        if along < w:
+            # friction that a vertex had while it was held, taken back from it once it is free, would throw it
+            least = least_inverse_mass(supports)
+            rubs = bounded(rubs, norm(slip) / least) if least > 0.0 else rubs
         return True, scale(n, change), rubs, scale(n, out), n, pushed, held, gap, along, opposite_push
 
     return respond_to_shape

@@ -130,9 +130,25 @@ def apply_stored_multiplier(
 
 
 @steady
+def less_unsupported(m, contacts, items, contact_particles, particles, origins, body_shapes, frames):
+    """A point that has lost its support gives way more than before: its push becomes that much less."""
+    i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
+    part, other = vertex_weights(contacts.weights[m], i), frames.inverse_mass[body_shapes.frame[k]]
+    between = leaves_support(i, k, contact_particles, body_shapes, frames)
+    follow_bodies(contact_particles, i, origins.position[particles.origin_index[i[0]]], body_shapes, frames)
+    w, supports = inverse_mass_at(particles.x, i, part), supports_of(contact_particles, particles, i, part, between)
+    now, _ = supported_inverse_mass(w, supports, contacts.normal[m], 0.0, other)
+    left = min((contacts.along[m] + other) / (now + other), 1.0) if now + other > ZERO else 0.0
+    contacts.multiplier[m] *= left
+    contacts.friction_multiplier[m] = scale(contacts.friction_multiplier[m], left)
+    contacts.along[m] = now
+
+
+@steady
 def take_back(m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h):
     """Take back the push of a contact, if it pushes."""
     if contacts.multiplier[m] > ZERO:
+        less_unsupported(m, contacts, items, contact_particles, particles, origins, body_shapes, frames)
         apply_stored_multiplier(
             -1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
         )
@@ -166,8 +182,7 @@ def apply_stored_multipliers(
     """Begin a substep with the pushes of the last one: what rests is carried before anything is looked at.
 
     What is not `settled` begins anew: of an element that lay flat on the piece the deepest point went from corner to
-    corner, and what stopped an impact is no load. A point that has lost its support gives way more than before, and is
-    pushed that much less.
+    corner, and what stopped an impact is no load.
     """
     for m in range(counts.contacts[0]):
         if not contacts.settled[m] or forgets(m, contacts, items, contact_particles, body_shapes, frames, body_sweeps):
@@ -177,14 +192,7 @@ def apply_stored_multipliers(
         between = leaves_support(i, k, contact_particles, body_shapes, frames)
         if contacts.multiplier[m] > ZERO and (which == ALL or between == (which == BENEATH)):
             note_pinch(m, contacts, items, contact_particles, counts.contacts[0], body_shapes, frames, body_sweeps)
-            part = vertex_weights(contacts.weights[m], i)
-            w, other = inverse_mass_at(particles.x, i, part), frames.inverse_mass[body_shapes.frame[k]]
-            follow_bodies(contact_particles, i, origins.position[particles.origin_index[i[0]]], body_shapes, frames)
-            supports = supports_of(contact_particles, particles, i, part, between)
-            now, _ = supported_inverse_mass(w, supports, contacts.normal[m], 0.0, other)
-            left = min((contacts.along[m] + other) / (now + other), 1.0) if now + other > ZERO else 0.0
-            contacts.multiplier[m] *= left
-            contacts.friction_multiplier[m] = scale(contacts.friction_multiplier[m], left)
+            less_unsupported(m, contacts, items, contact_particles, particles, origins, body_shapes, frames)
             apply_stored_multiplier(
                 1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
             )

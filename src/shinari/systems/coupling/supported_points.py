@@ -11,6 +11,7 @@ A point of an element has a support for each of its vertices:
     touches  1; 0 where the vertex has been lifted since: then it has to come back before it can be pressed
     firm     coefficient of friction with which it holds the vertex; -1 where it slips
     left     part of the inverse mass that it does not take
+    free     inverse mass times part of a vertex that nothing holds [1/kg]; 0 of others
 """
 
 import numpy as np
@@ -27,7 +28,7 @@ from shinari.systems.colliders.collide import move, place
 from shinari.systems.colliders.supports import BODY, LAYER, gap_above, is_on_body, plane_below, touches_plane
 from shinari.systems.coupling.records import ContactParticles
 
-Support = tuple[float, float, float, float, float, float, float, float, float]
+Support = tuple[float, float, float, float, float, float, float, float, float, float]
 Supports = tuple[Support, Support, Support]
 FAR = 1e30
 # Part of the inverse mass that no support takes: bodies beyond 3,000 times its mass are stopped in steps. A body takes
@@ -35,6 +36,9 @@ FAR = 1e30
 LEFT, LEFT_ON_BODY = 3e-4, 3e-5
 # Part of the distance that a particle keeps by which a push moves it at most while it lies on something.
 FARTHEST = np.float32(0.1)
+# What presses a point down beside a vertex that is held turns its element about that: a vertex that is free goes so many
+# times as far as the point at most in a sweep. Where none is held it is up to 1.4.
+LEVER = 1.5
 # Part of the most that friction holds from which on a particle slips.
 NEARLY = np.float32(0.999)
 
@@ -90,7 +94,8 @@ def support_of(
     most = NEARLY * contact_particles.grip[i] * push
     slips = push > ZERO and norm(place(contact_particles.hold, i)) >= most
     firm, left = -1.0 if slips else grip, LEFT_ON_BODY if is_on_body(contact_particles, i) else LEFT
-    return held, np.float64(n[0]), np.float64(n[1]), np.float64(n[2]), stopped, grip, touches, firm, left
+    free = none if holds else give
+    return held, np.float64(n[0]), np.float64(n[1]), np.float64(n[2]), stopped, grip, touches, firm, left, free
 
 
 @steady
@@ -113,11 +118,17 @@ def held_back(support, n):
     Friction holds the vertex where n is in its cone. Farther aside it slips out, which is allowed for by half of the
     sine at least: from w sin^2 alone a push could follow that moves the vertex many times as far as the body is to be.
     """
-    held, gx, gy, gz, given, grip, _, _, left = support
+    held, gx, gy, gz, given, grip, _, _, left, _ = support
     into = -min(gx * n[0] + gy * n[1] + gz * n[2], 0.0)
     aside = max(np.sqrt(max(1.0 - into * into, 0.0)) - grip * into, 0.0)
     part = held * max(1.0 - aside * max(aside, 0.5), 0.0) if into > 0.0 else 0.0
     return part * (1.0 - left), given / into if part > 0.0 else FAR
+
+
+@steady
+def least_inverse_mass(supports):
+    """Inverse mass of a point below which a push on it would throw a vertex that is free [1/kg]."""
+    return max(supports[0][9], max(supports[1][9], supports[2][9])) / LEVER
 
 
 @steady
@@ -130,11 +141,12 @@ def supported_inverse_mass(w, supports, n, apart, other):
     first, a = held_back(supports[0], n)
     second, b = held_back(supports[1], n)
     third, c = held_back(supports[2], n)
+    least = min(least_inverse_mass(supports), w)
     if apart <= 0.0:
-        return max(w - supports[0][6] * first - supports[1][6] * second - supports[2][6] * third, 0.0), FAR
+        return max(w - supports[0][6] * first - supports[1][6] * second - supports[2][6] * third, least), FAR
     held, given = first + second + third, min(a, min(b, c))
     holds = held > 0.0 and given * (w + other) >= apart
-    return max(w - held, 0.0) if holds else w, given if holds else FAR
+    return max(w - held, least) if holds else w, given if holds else FAR
 
 
 @steady

@@ -144,8 +144,10 @@ def apply_answer(m, answer, item, body, grip, records, opposite):
     lost = share_push(contact_particles, bodies, i, between, part, pushes, grip, rate)
     given = sub(multiplier, lost)
     normal_push, friction_multiplier = less_lost(normal_push, friction_multiplier, n, lost)
+    # the least of a substep: what a support has stopped is not to be taken back from a vertex that is free
+    contacts.along[m] = min(along, contacts.along[m]) if contacts.multiplier[m] > ZERO else along
     contacts.multiplier[m], contacts.friction_multiplier[m], contacts.normal[m] = normal_push, friction_multiplier, n
-    contacts.gap[m], contacts.along[m] = gap, along
+    contacts.gap[m] = gap
     record_impulse(contacts, m, given, rate)
     apply_reaction(frames, body_sweeps, b, arm, given, scale(silent, -other * each), rate)
     if dot(opposite_push, opposite_push) > ZERO:
@@ -208,7 +210,7 @@ def project_particles(meshes: bool) -> Kernel:
             law = combined_surface(contact_particles.surface[i], body_shapes.surface[k])
             between = leaves_support((i, i, i), k, contact_particles, body_shapes, frames)
             opposite = NOTHING
-            if not is_on_body(contact_particles, i):
+            if between or not is_on_body(contact_particles, i):
                 opposite = opposite_of(contacts, m, count, body_shapes, frames, contact_particles, i)
             normal = normal_before(contacts, m, contact_particles, (i, i, i), between, opposite[0] >= 0)
             follow_body(contact_particles, i, origin, body_shapes, frames)
