@@ -36,7 +36,8 @@ OPPOSED = -0.7
 def both_pushes(w, others, overlaps, cosine, so_far, room):
     """Further pushes along both normals [kg m], for the cosine between them.
 
-    In the end no contact pulls. Neither pushes further by more than `room` [kg m], which may take back what there is.
+    In the end no contact pulls. Neither pushes further by more than `room` [kg m], which may take back what there is;
+    the other one then closes its own overlap, or the particle would be driven into it.
     """
     (a, b), (least, least_there), shared = overlaps, (-so_far[0], -so_far[1]), -w * cosine
     first, second = w + others[0], w + others[1]
@@ -44,10 +45,16 @@ def both_pushes(w, others, overlaps, cosine, so_far, room):
     p, q = (second * a + shared * b) * inverse, (first * b + shared * a) * inverse
     if p < least or p > room:
         p = max(min(p, room), least)
-        return p, max(min((b + shared * p) / second, room), least_there)
-    if q < least_there or q > room:
+        q = (b + shared * p) / second
+        if q < least_there:
+            q = least_there
+            p = max((a + shared * q) / first, least)
+    elif q < least_there or q > room:
         q = max(min(q, room), least_there)
-        return max(min((a + shared * q) / first, room), least), q
+        p = (a + shared * q) / first
+        if p < least:
+            p = least
+            q = max((b + shared * p) / second, least_there)
     return p, q
 
 

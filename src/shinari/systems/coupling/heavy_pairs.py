@@ -124,4 +124,5 @@ def forgets(m, contacts, items, contact_particles, body_shapes, frames, body_swe
     """
     i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
     pinches = i[0] != i[1] and body_sweeps.pinches[body_shapes.frame[k]]
-    return pinches and leaves_support(i, k, contact_particles, body_shapes, frames)
+    flat = body_shapes.kind[k] == BOX
+    return pinches and (flat or leaves_support(i, k, contact_particles, body_shapes, frames))

@@ -36,8 +36,8 @@ FAR = 1e30
 LEFT, LEFT_ON_BODY = 3e-4, 3e-5
 # Part of the distance that a particle keeps by which a push moves it at most while it lies on something.
 FARTHEST = np.float32(0.1)
-# What presses a point down beside a vertex that is held turns its element about that: a vertex that is free goes so many
-# times as far as the point at most in a sweep. Where none is held it is up to 1.4.
+# What presses a point down near a vertex that is held turns its element about that: a vertex that is free goes so many
+# times as far as the point at most. Where none is held it is up to 1.4.
 LEVER = 1.5
 # Part of the most that friction holds from which on a particle slips.
 NEARLY = np.float32(0.999)
