@@ -150,7 +150,9 @@ class Contacts(Record):
         np.float64, 3, unit="m", doc="length of the paths of a particle and the piece until which they cannot touch"
     )
     plane = Field(np.float64, 4, doc="normal of a plane that the piece is behind, in its axes, and where it is [m]")
-    along = Field(np.float64, unit="1/kg", doc="inverse mass of the item along the normal, with what it lies on")
+    along = Field(
+        np.float64, unit="1/kg", doc="inverse mass of the item along the normal, with what it lies on; the least yet"
+    )
     settled = Field(
         np.bool_, doc="whether the deepest point of an element has stayed where it was, and it is no impact"
     )
