@@ -100,11 +100,13 @@ def lies_on(i, b, contact_particles, body_shapes):
 def leaves_support(i, k, contact_particles, body_shapes, frames):
     """Whether piece k meets an item as if that lay on no body: its body is light, or beneath the item.
 
-    A heavy box does so, too, where it meets vertices: with its faces, which are then solved with both bodies at once.
+    A heavy box does so, too, where it meets vertices: with its faces, which are then solved with both bodies at once. So
+    does a box at a joint wherever it meets anything: what holds a finger is not in how far its body gives way.
     """
     b, average = body_shapes.frame[k], contact_particles.average[i[0]]
     light = frames.inverse_mass[b] >= CARRIES * average
-    flat = i[0] == i[1] and body_shapes.kind[k] == BOX and frames.inverse_mass[b] < HEAVY * average
+    at_vertex = i[0] == i[1] and frames.inverse_mass[b] < HEAVY * average
+    flat = body_shapes.kind[k] == BOX and (at_vertex or body_shapes.jointed[k])
     on = lies_on(i[0], b, contact_particles, body_shapes) or lies_on(i[1], b, contact_particles, body_shapes)
     return light or flat or on or lies_on(i[2], b, contact_particles, body_shapes)
 
@@ -112,7 +114,7 @@ def leaves_support(i, k, contact_particles, body_shapes, frames):
 def any_presses(body_shapes: BodyShapeTable, frames: Frames, average: float) -> bool:
     """Whether a piece may press on what lies on a body; `average`: the largest of the particles [1/kg]."""
     heavy = frames.inverse_mass[body_shapes.frame] < CARRIES * average
-    return bool(heavy.any())
+    return bool((heavy & ~((body_shapes.kind == BOX) & body_shapes.jointed)).any())
 
 
 @steady

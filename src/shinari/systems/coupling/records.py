@@ -17,6 +17,7 @@ class BodyShapeTable(Record):
     size = Field(np.float64, 4, doc="its numbers")
     local_pose = Field(np.float64, 12, doc="pose in the axes of its frame: matrix by rows, position [m]")
     frame = Field(np.int64, doc="its frame, which is the index of its body")
+    jointed = Field(np.bool_, doc="whether a joint holds its body, which answers after the sweeps")
     low = Field(np.float64, 3, unit="m", doc="low corner of its box in its own axes")
     high = Field(np.float64, 3, unit="m", doc="high corner")
     centre = Field(np.float64, 3, unit="m", doc="middle of the box in the axes of the frame")

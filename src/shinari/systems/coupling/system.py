@@ -215,6 +215,8 @@ class BodyParticles(System):
         real, count = model.real, model.particle_count
         self._body_shapes = body_shapes = body_shapes_of(scene.bodies)
         self.table, self.fields = body_shape_table(body_shapes), body_fields(tuple(body_shapes.fields))
+        jointed = {number for joint in scene.joints for number in (joint.first, joint.second)}
+        self.table.jointed[...] = [number in jointed for number in body_shapes.frames.tolist()]
         self.particles, self.origins = particles, origins
         self.contact_particles: ContactParticles = ContactParticles.zeros(count, real)
         self.contact_particles.radius[...], self.contact_particles.object[...] = model.radii, model.owners
