@@ -73,7 +73,7 @@ def test_a_box_lies_on_a_sheet_on_a_box(mass, size, substeps, precision):
 def test_two_boxes_that_fall_a_little_come_to_lie_on_a_sheet_on_a_body(seed, precision):
     """Of any size and mass: they keep the thickness of the sheet and do not move.
 
-    A box of 4 kg came through, and threw the sheet at 540 m/s (seed 0); others kept 0.6 to 0.9 of the thickness.
+    Before, those of seeds 0 and 3 kept 0.4 to 1.0 of it, and those of seed 5 threw the sheet at 959 m/s.
     """
     rng, scene = np.random.default_rng(seed), sn.Scene()
     scene.add_collider(sn.Plane((0, 1, 0), 0), friction=0.6)

@@ -31,8 +31,8 @@ def impact(
         low = scene.add_collider(sn.Plane((0, 1, 0), 0.1), friction=0.6)
     material = sn.ClothMaterial(thickness=THICKNESS, density=0.2, friction=0.5)
     place = (0, 0.1 + 0.5 * THICKNESS + 1e-4, 0)
-    sheet = sn.grid(shape=(count, count), size=(0.3, 0.3))
-    sheet = scene.add_cloth(sheet, material=material, self_collision=self_collision, position=place)
+    mesh = sn.grid(shape=(count, count), size=(0.3, 0.3))
+    sheet = scene.add_cloth(mesh, material=material, self_collision=self_collision, position=place)
     solid, half = SHAPES[shape]
     turn = (1, 0, 0, 0) if shape == "box" else (np.sqrt(0.5), np.sqrt(0.5), 0, 0)
     place = (0.003, 0.1 + THICKNESS + half + 0.05 * speed, 0.004)
@@ -69,7 +69,7 @@ def test_what_a_body_hits_on_another_one_is_not_thrown(shape, mass, speed, subst
     """No particle of the sheet is faster than what fell, and none is pressed into the body beneath.
 
     A particle between two faces that were not quite parallel slipped out at 136 m/s, and a triangle at the edge of a
-    box was pressed down beside a vertex that lay on the body beneath: what that had stopped was taken back from the
+    box was pressed down next to a vertex that lay on the body beneath: what that had stopped was taken back from the
     vertices that lay on nothing.
     """
     scene, low, sheet, body = impact(shape, mass, speed, "body", 22, self_collision)

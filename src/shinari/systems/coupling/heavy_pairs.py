@@ -101,7 +101,7 @@ def leaves_support(i, k, contact_particles, body_shapes, frames):
     """Whether piece k meets an item as if that lay on no body: its body is light, or beneath the item.
 
     A heavy box does so, too, where it meets vertices: with its faces, which are then solved with both bodies at once.
-    So does a box at a joint wherever it meets anything: what holds a finger is not in how far its body gives way.
+    So does a box at a joint wherever it meets anything: what holds a finger is not in how far its body yields.
     """
     b, average = body_shapes.frame[k], contact_particles.average[i[0]]
     light = frames.inverse_mass[b] >= CARRIES * average

@@ -23,13 +23,12 @@ from shinari.maths.poses import rotate_vector, to_local
 from shinari.maths.quaternion import rotate, rotate_back
 from shinari.maths.vec3 import ONE, ZERO, add, cross, direction_and_length, dot, norm, scale, sub
 from shinari.systems.colliders.collide import contact_plane, convex_reach
-from shinari.systems.colliders.supports import bounded
 from shinari.systems.coupling.between import OPPOSED, Opposite, both_frictions, both_pushes
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps
 from shinari.systems.coupling.supported_points import (
     Supports,
-    firm_inverse_mass,
-    least_inverse_mass,
+    friction_less_thrown,
+    inverse_mass_aside,
     supported_inverse_mass,
 )
 from shinari.systems.rigid.frames import Frames
@@ -275,9 +274,7 @@ def response(meshes: bool) -> Shared:
         out = recovery(min(depth, before), escape) if soft <= ZERO else 0.0
         slip = tangential(displacement, n)
         slip_direction, _ = direction_and_length(slip)
-        yields = max(
-            w - firm_inverse_mass(supports, law), min(least_inverse_mass(supports), w)
-        ) + effective_inverse_mass(frames, b, arm, slip_direction)
+        yields = inverse_mass_aside(w, supports, law) + effective_inverse_mass(frames, b, arm, slip_direction)
         wanted = sub(friction_multiplier, scale(slip, ONE / yields)) if yields > ZERO else friction_multiplier
         held = friction(wanted, pushed, law)
         opposite_push = zero
@@ -302,9 +299,7 @@ def response(meshes: bool) -> Shared:
                 pushed = multiplier + change
         rubs = sub(held, friction_multiplier)
         if along < w:
-            # friction that a vertex had while it was held, taken back from it once it is free, would throw it
-            least = least_inverse_mass(supports)
-            rubs = bounded(rubs, norm(slip) / least) if least > 0.0 else rubs
+            rubs = friction_less_thrown(rubs, slip, supports)
         return True, scale(n, change), rubs, scale(n, out), n, pushed, held, gap, along, opposite_push
 
     return respond_to_shape

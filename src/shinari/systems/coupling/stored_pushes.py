@@ -102,10 +102,22 @@ def apply_stored_multiplier(
     body_sweeps: BodySweeps,
     h: float,
 ) -> None:
-    """Apply the push of a contact in the last sweep, or its opposite."""
-    rate = ONE / h
-    e, b = contacts.item[m], body_shapes.frame[contacts.body_shape[m]]
-    i = vertices(items.points[e])
+    """Apply the push of a contact in the last sweep, or its opposite.
+
+    A point that has lost its support yields more than before, and is pushed that much less.
+    """
+    rate, k = ONE / h, contacts.body_shape[m]
+    i, b = vertices(items.points[contacts.item[m]]), body_shapes.frame[k]
+    between = leaves_support(i, k, contact_particles, body_shapes, frames)
+    origin = origins.position[particles.origin_index[i[0]]]
+    follow_bodies(contact_particles, i, origin, body_shapes, frames)
+    part, other = vertex_weights(contacts.weights[m], i), frames.inverse_mass[b]
+    w, supports = inverse_mass_at(particles.x, i, part), supports_of(contact_particles, particles, i, part, between)
+    now, _ = supported_inverse_mass(w, supports, contacts.normal[m], 0.0, other)
+    left = min((contacts.along[m] + other) / (now + other), 1.0) if now + other > ZERO else 0.0
+    contacts.multiplier[m] *= left
+    contacts.friction_multiplier[m] = scale(contacts.friction_multiplier[m], left)
+    contacts.along[m] = now
     weights, still = contacts.weights[m], (0.0, 0.0, 0.0)
     start = blend(
         weights,
@@ -113,12 +125,10 @@ def apply_stored_multiplier(
         particle_previous_position(particles, i[1], h),
         particle_previous_position(particles, i[2], h),
     )
-    start = add(origins.position[particles.origin_index[i[0]]], start)
+    start = add(origin, start)
     along, rubs = scale(contacts.normal[m], sign * contacts.multiplier[m]), scale(contacts.friction_multiplier[m], sign)
-    between = leaves_support(i, contacts.body_shape[m], contact_particles, body_shapes, frames)
-    law = combined_surface(contact_particles.surface[i[0]], body_shapes.surface[contacts.body_shape[m]])
+    law = combined_surface(contact_particles.surface[i[0]], body_shapes.surface[k])
     bodies = particles, origins, body_shapes, frames, body_sweeps
-    follow_bodies(contact_particles, i, origins.position[particles.origin_index[i[0]]], body_shapes, frames)
     lost = share_push(contact_particles, bodies, i, between, weights, (along, rubs, still), law[1], rate)
     given = sub(add(along, rubs), lost)
     if sign > ZERO:
@@ -130,25 +140,9 @@ def apply_stored_multiplier(
 
 
 @steady
-def less_unsupported(m, contacts, items, contact_particles, particles, origins, body_shapes, frames):
-    """A point that has lost its support gives way more than before: its push becomes that much less."""
-    i, k = vertices(items.points[contacts.item[m]]), contacts.body_shape[m]
-    part, other = vertex_weights(contacts.weights[m], i), frames.inverse_mass[body_shapes.frame[k]]
-    between = leaves_support(i, k, contact_particles, body_shapes, frames)
-    follow_bodies(contact_particles, i, origins.position[particles.origin_index[i[0]]], body_shapes, frames)
-    w, supports = inverse_mass_at(particles.x, i, part), supports_of(contact_particles, particles, i, part, between)
-    now, _ = supported_inverse_mass(w, supports, contacts.normal[m], 0.0, other)
-    left = min((contacts.along[m] + other) / (now + other), 1.0) if now + other > ZERO else 0.0
-    contacts.multiplier[m] *= left
-    contacts.friction_multiplier[m] = scale(contacts.friction_multiplier[m], left)
-    contacts.along[m] = now
-
-
-@steady
 def take_back(m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h):
     """Take back the push of a contact, if it pushes."""
     if contacts.multiplier[m] > ZERO:
-        less_unsupported(m, contacts, items, contact_particles, particles, origins, body_shapes, frames)
         apply_stored_multiplier(
             -1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
         )
@@ -192,7 +186,6 @@ def apply_stored_multipliers(
         between = leaves_support(i, k, contact_particles, body_shapes, frames)
         if contacts.multiplier[m] > ZERO and (which == ALL or between == (which == BENEATH)):
             note_pinch(m, contacts, items, contact_particles, counts.contacts[0], body_shapes, frames, body_sweeps)
-            less_unsupported(m, contacts, items, contact_particles, particles, origins, body_shapes, frames)
             apply_stored_multiplier(
                 1.0, m, contacts, items, contact_particles, particles, origins, body_shapes, frames, body_sweeps, h
             )

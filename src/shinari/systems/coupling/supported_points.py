@@ -150,12 +150,22 @@ def supported_inverse_mass(w, supports, n, apart, other):
 
 
 @steady
-def firm_inverse_mass(supports, law):
-    """Inverse mass that friction on supports takes from a point along them [1/kg]: where these are no smoother."""
+def inverse_mass_aside(w, supports, law):
+    """Inverse mass of a point along the surface [1/kg]: friction holds it on supports that are no smoother."""
     first = supports[0][0] if supports[0][7] >= law[1] else 0.0
     second = supports[1][0] if supports[1][7] >= law[1] else 0.0
     third = supports[2][0] if supports[2][7] >= law[1] else 0.0
-    return first + second + third
+    return max(w - (first + second + third), min(least_inverse_mass(supports), w))
+
+
+@steady
+def friction_less_thrown(rubs, slip, supports):
+    """Friction on a point of which supports hold a part, bounded by its slip [kg m].
+
+    What a vertex had while it was held would throw it when it is taken back from it once it is free.
+    """
+    least = least_inverse_mass(supports)
+    return bounded(rubs, norm(slip) / least) if least > 0.0 else rubs
 
 
 @steady
