@@ -148,7 +148,7 @@ def loaded(substeps: int, density: float = 2650.0, cells: int = 30, threads: int
 
 
 def test_a_load_that_a_sheet_cannot_carry_is_told():
-    words = "the load of 'load' on 'sheet' is 1.52e\\+03 times its mass, and a grain 1e\\+04 times .* take 4 substeps"
+    words = "'load' on 'sheet' is 1.52e\\+03 times its mass, and one particle 1e\\+04 times .* take 4 substeps"
     with pytest.warns(sn.ContactWarning, match=words):
         loaded(3, 85e3)
     loaded(4, 85e3)

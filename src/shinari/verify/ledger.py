@@ -26,7 +26,8 @@ SUBJECTS = (
     "rigid_friction", "rigid_impacts", "rigid_joints", "linkages", "rigid_limits", "rigid_motors", "robots",
     "actuators", "tendons", "media", "rigid_stacks", "rigid_heaps", "rigid_figures",
     "rigid_structures", "rigid_walls", "rigid_shapes", "fluids", "fluid_levels", "fluid_effects", "dam_break",
-    "grains", "grains_silo", "grains_rolling", "grains_on_cloth", "bodies_on_cloth", "grains_in_fluids", "grains_wet",
+    "grains", "grains_silo", "grains_rolling", "grains_on_cloth", "bodies_on_cloth", "fluids_on_cloth",
+    "grains_in_fluids", "grains_wet",
 )  # fmt: skip
 
 

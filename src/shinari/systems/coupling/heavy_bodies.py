@@ -30,12 +30,14 @@ from shinari.scene.body import Body
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.objects import ParticleObject
 from shinari.systems.coupling.attachments import Attachments
-from shinari.systems.surface_contact.heavy_loads import CARRIED, MOST_SWEEPS, STRAIN, sheet_sweeps
+from shinari.systems.surface_contact.heavy_loads import MOST_SWEEPS, STRAIN, sheet_sweeps
 
 # Displacement beneath a body, in edges, that is told, and one that is small; least number of particles that carry one.
 DENT, CALM, FEWEST = 0.17, 0.06, 3.0
 # Fewest sweeps while a load goes down, and strain of one sweep above which it takes these.
 LEAST, TAUT = 3.0, 1e-3
+# A load that asks for so many times more than the most sweeps is told.
+CARRIED = 4.0
 # Compliance of a sheet over that of one sweep from which on it is elastic.
 ELASTIC = 0.1
 

@@ -1,30 +1,35 @@
-"""Loads of grains on cloth: more sweeps over a sheet that carries much, and a little of the load in its mass.
+"""Loads of grains and fluids on cloth: a sheet that carries much moves as if it were heavier, and is swept more often.
 
-How much has to be done while grains are close to a cloth is told by `heavy_loads`: R = K A times as much as one sweep
+How much has to be done while they are close to a cloth is told by `heavy_loads`: R = K A times as much as one sweep
 over a sheet of its own mass.
 
 - Up to `SWEEPS` it is K further sweeps over the rows that stretch and over the contacts.
-- Beyond, the sheet takes part as if it were A times as heavy, by up to `SHARE` of the load that rests on it, as if that
-  were sewn into it: impulses stay pairs of equal and opposite ones, and weights are too large by as much.
+- Beyond, the sheet moves as if it were A times as heavy, by up to `SHARE` of the load above it, as if that were sewn
+  into it: impulses stay pairs of equal and opposite ones. It weighs no more than it does: gravity acts on its own mass.
 - Beyond, K grows again, up to `MOST_SWEEPS`.
 
 **R must not change as the sheet swings.** What is not converged acts as a spring of a stiffness in proportion to R. A
 sheet that was stiffer on its way up than down would throw its load higher each time: with R from the force of the
-contacts 8 J were left after two seconds, in place of 0.02. So R comes from the mass of the grains above the sheet, once
-a step, and only A, which K makes good, from the load that rests on it: the mean force of the contacts over `MEMORY`, or
-the mass of the grains that are close where that is more.
+contacts 8 J were left after two seconds, in place of 0.02. Nor must A: a light sheet that is fast and becomes heavy as
+it meets its load throws it. So both come from the mass of what is above the sheet, once a step, and fade over `MEMORY`
+when it is no longer close.
+
+What is close presses upwards, too: a sheet in a tank carries no part of the fluid above it. With the upward component
+of the normals of the contacts as weights, the share of the load that it carries is
+
+    s = max(sum of m n_up, 0) / sum of m |n_up|
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, convert, kernel, real
+from shinari.compute import Field, Program, Record, convert, function, kernel, real
 from shinari.compute.kernels import STEADY
-from shinari.maths.vec3 import ONE, ZERO
+from shinari.maths.vec3 import ONE, dot, scale
 from shinari.model.model import Model
-from shinari.model.particles import Particles
-from shinari.model.state import State
+from shinari.model.particles import Origins, Particles
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
@@ -41,10 +46,12 @@ from shinari.systems.surface_contact.records import RowCounts, Rows
 from shinari.systems.surface_contact.rows import NEAR
 from shinari.systems.surface_contact.system import SurfaceContacts
 
-# Name in the state of the mass that rests on each object [kg], (T,).
-LOADS = "loads/resting"
-# Time over which the force of the contacts is averaged [s].
-MEMORY = 0.5
+# Name in the state of the load that each object carries [kg], (T,).
+LOADS = "loads/carried"
+# Time over which a load that has left is forgotten [s].
+MEMORY = 0.1
+# Particles that are weighed together, and such chunks for which it is worth waking one more thread.
+CHUNK, CHUNKS = 512, 8
 # Types of rows that carry a sheet.
 STRETCHING = "distance", "strain_triangle", "tether"
 
@@ -52,14 +59,18 @@ STRETCHING = "distance", "strain_triangle", "tether"
 class Carriers(Record):
     """Objects of the scene, T rows."""
 
-    grains = Field(np.bool_)
+    load = Field(np.bool_, doc="whether it is what a cloth may carry: grains, or a fluid")
     sheet = Field(np.bool_, doc="whether it is a cloth that may carry grains")
     mass = Field(np.float64, unit="kg", doc="of the free particles of a sheet")
     strain = Field(np.float64, doc="sweeps for the strain by a load of its own mass")
-    dent = Field(np.float64, doc="sweeps for the heaviest grain")
-    above = Field(np.float64, unit="kg", doc="mass of the grains above a sheet as the step begins")
-    close = Field(np.float64, unit="kg", doc="mass of the grains that are close")
-    resting = Field(np.float64, unit="kg", doc="mean force of the contacts over g", saved=True)
+    dent = Field(np.float64, doc="sweeps for the heaviest particle of its loads")
+    jolt = Field(np.float64, doc="how much heavier it moves beneath a fluid")
+    low = Field(np.float64, 3, unit="m", doc="lowest corner of a sheet along the axes of `Upright` as the step begins")
+    high = Field(np.float64, 3, unit="m", doc="highest corner")
+    above = Field(np.float64, unit="kg", doc="mass of the loads above a sheet as the step begins")
+    close = Field(np.float64, unit="kg", doc="mass of what is close, by n_up: above less beneath")
+    around = Field(np.float64, unit="kg", doc="the same, by the magnitude of n_up")
+    carried = Field(np.float64, unit="kg", doc="load that a sheet carries", saved=True)
     factor = Field(real, doc="on the inverse masses in this substep")
 
 
@@ -68,7 +79,15 @@ class Plan(Record):
 
     sweeps = Field(np.int64, doc="sweeps in each further pass over the contacts")
     heavier = Field(np.int64, doc="whether a sheet is heavier than it is")
-    search = Field(np.int64, doc="number of the search for grains that are close")
+    search = Field(np.int64, doc="number of the search for what is close")
+
+
+class Upright(Record):
+    """One row: two horizontal axes and the one against gravity."""
+
+    across = Field(np.float64, 3)
+    along = Field(np.float64, 3)
+    up = Field(np.float64, 3)
 
 
 class Owners(Record):
@@ -86,33 +105,123 @@ class SheetParticles(Record):
     inverse_mass = Field(real, unit="1/kg")
 
 
+class LoadParticles(Record):
+    """Particles of grains and fluids."""
+
+    particle = Field(np.uint32)
+
+
+class CarriedMasses(Record):
+    """Masses of the particles of a chunk above a sheet: a row for each chunk and sheet."""
+
+    mass = Field(np.float64, unit="kg")
+
+
+class SheetNumbers(Record):
+    """Numbers of the objects that are sheets, S rows."""
+
+    number = Field(np.int64)
+
+
+@function
+def along_axes(i, particles, origins, upright):
+    """Place of a particle along the axes of gravity [m]."""
+    x, origin = particles.x[i], origins.position[particles.origin_index[i]]
+    at = np.float64(x[0]) + origin[0], np.float64(x[1]) + origin[1], np.float64(x[2]) + origin[2]
+    return dot(upright.across[0], at), dot(upright.along[0], at), dot(upright.up[0], at)
+
+
 @kernel
-def find_close(_, rows: Rows, counts: RowCounts, owners: Owners, particles: Particles, carriers: Carriers, plan: Plan):
-    """Mass of the grains that are close to each sheet."""
+def bound_sheets(_, sheets: SheetParticles, carriers: Carriers, particles: Particles, origins: Origins,
+                 upright: Upright):  # fmt: skip
+    """Corners of each sheet."""
+    for t in range(len(carriers)):
+        carriers.low[t], carriers.high[t] = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
+    for k in range(len(sheets)):
+        t, at = sheets.object_index[k], along_axes(sheets.particle[k], particles, origins, upright)
+        low, high = carriers.low[t], carriers.high[t]
+        carriers.low[t] = min(low[0], at[0]), min(low[1], at[1]), min(low[2], at[2])
+        carriers.high[t] = max(high[0], at[0]), max(high[1], at[1]), max(high[2], at[2])
+
+
+@kernel
+def weigh_chunk(c, loads: LoadParticles, masses: CarriedMasses, numbers: SheetNumbers, carriers: Carriers,
+                particles: Particles, origins: Origins, upright: Upright):  # fmt: skip
+    """Mass of the particles of a chunk above each sheet."""
+    for s in range(len(numbers)):
+        masses.mass[c * len(numbers) + s] = 0.0
+    for k in range(c * CHUNK, min((c + 1) * CHUNK, len(loads))):
+        i = loads.particle[k]
+        w, at = np.float64(particles.x[i, 3]), along_axes(i, particles, origins, upright)
+        if w > 0.0:
+            for s in range(len(numbers)):
+                low, high = carriers.low[numbers.number[s]], carriers.high[numbers.number[s]]
+                if low[0] <= at[0] <= high[0] and low[1] <= at[1] <= high[1] and low[2] <= at[2]:
+                    masses.mass[c * len(numbers) + s] += 1.0 / w
+
+
+@kernel
+def add_chunks(_, masses: CarriedMasses, numbers: SheetNumbers, carriers: Carriers):
+    """Mass above each sheet."""
+    for s in range(len(numbers)):
+        total = 0.0
+        for k in range(s, len(masses), len(numbers)):
+            total += masses.mass[k]
+        carriers.above[numbers.number[s]] = total
+
+
+@function
+def upward(n, upright):
+    """Component of a normal against gravity."""
+    up = upright.up[0]
+    return np.float64(n[0]) * up[0] + np.float64(n[1]) * up[1] + np.float64(n[2]) * up[2]
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def find_close(_, rows: Rows, counts: RowCounts, owners: Owners, particles: Particles, carriers: Carriers, plan: Plan,
+               upright: Upright):  # fmt: skip
+    """Mass of the loads that are close to each sheet, above it less beneath it."""
     plan.search[0] += 1
     for t in range(len(carriers)):
-        carriers.close[t] = 0.0
+        carriers.close[t] = carriers.around[t] = 0.0
     for r in range(counts.rows[0]):
         if rows.bound[r] < NEAR * rows.gap[r]:
             i, j = rows.points[r, 0], rows.points[r, 2]
             one, other = owners.object_index[i], owners.object_index[j]
-            if carriers.grains[one] and carriers.sheet[other] and owners.search[i] != plan.search[0]:
+            if carriers.load[one] and carriers.sheet[other] and owners.search[i] != plan.search[0]:
                 owners.search[i] = plan.search[0]
                 w = np.float64(particles.x[i, 3])
-                carriers.close[other] += 1.0 / w if w > 0.0 else 0.0
+                if w > 0.0:
+                    part = upward(rows.normal[r], upright) / w
+                    carriers.close[other] += part
+                    carriers.around[other] += abs(part)
+
+
+@function
+def load_of(carriers, t, fading):
+    """Load that a sheet carries [kg]: what is above it now, or what is left of the one before."""
+    left = carriers.carried[t] * fading
+    # a load that is gone is gone for good
+    left = left if left > 1e-3 * carriers.mass[t] else 0.0
+    if carriers.close[t] <= 0.0:
+        return left
+    share = carriers.close[t] / carriers.around[t]
+    return max(carriers.above[t] * share, carriers.close[t], left)
 
 
 @kernel
-def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, share: np.float64, most: np.float64):
+def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, share: np.float64, most: np.float64,
+                  fading: np.float64):  # fmt: skip
     """How many sweeps a substep has, and how much heavier sheets are in it."""
     sweeps, plan.heavier[0] = 1.0, 0
     for t in range(len(carriers)):
         carriers.factor[t] = ONE
-        if carriers.close[t] > 0.0:
-            own = carriers.mass[t]
-            wanted = max(carriers.strain[t] * max(carriers.above[t], carriers.close[t]) / own, carriers.dent[t])
-            resting = max(carriers.resting[t], carriers.close[t])
-            heavier = min(max(wanted / few, 1.0), 1.0 + share * resting / own)
+        load = load_of(carriers, t, fading) if carriers.sheet[t] else 0.0
+        carriers.carried[t] = load
+        if load > 0.0:
+            ratio = load / carriers.mass[t]
+            wanted = max(carriers.strain[t] * ratio, carriers.dent[t])
+            heavier = min(max(wanted / few, carriers.jolt[t], 1.0), 1.0 + share * ratio)
             sweeps = max(sweeps, min(wanted / heavier, most))
             if heavier > 1.0:
                 carriers.factor[t] = convert(1.0 / heavier, carriers.factor[t])
@@ -121,10 +230,15 @@ def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, share: np.
     plan.sweeps[0] = np.int64(np.ceil(0.5 * (sweeps - 1.0)))
 
 
-@kernel
-def raise_mass(k, sheets: SheetParticles, carriers: Carriers, particles: Particles):
-    """Let a particle of a sheet be heavier."""
-    particles.x[sheets.particle[k], 3] = sheets.inverse_mass[k] * carriers.factor[sheets.object_index[k]]
+@kernel(mixed=True)
+def raise_mass(k, sheets: SheetParticles, carriers: Carriers, particles: Particles, upright: Upright,
+               speed: np.float64):  # fmt: skip
+    """Let a particle of a sheet be heavier, but weigh no more; `speed`: what gravity adds in the substep [m/s]."""
+    i, factor = sheets.particle[k], carriers.factor[sheets.object_index[k]]
+    particles.x[i, 3] = sheets.inverse_mass[k] * factor
+    less = scale(upright.up[0], (1.0 - np.float64(factor)) * speed)
+    v = particles.v[i]
+    particles.v[i] = v[0] + less[0], v[1] + less[1], v[2] + less[2]
 
 
 @kernel
@@ -133,61 +247,43 @@ def restore_mass(k, sheets: SheetParticles, particles: Particles):
     particles.x[sheets.particle[k], 3] = sheets.inverse_mass[k]
 
 
-@kernel(fastmath=STEADY, mixed=True)
-def average_load(_, rows: Rows, counts: RowCounts, owners: Owners, carriers: Carriers, up_x: np.float64,
-                 up_y: np.float64, up_z: np.float64, fall: np.float64, part: np.float64):  # fmt: skip
-    """Follow the mean force of grains on sheets; `fall` is g h^2 [m], a substep counts by `part`."""
-    for t in range(len(carriers)):
-        left = carriers.resting[t] * (1.0 - part)
-        # a load that is gone is gone for good
-        carriers.resting[t] = left if left > 1e-6 * carriers.mass[t] else 0.0
-    for r in range(counts.rows[0]):
-        push = rows.multiplier[r]
-        if rows.active[r] and push > ZERO:
-            one, other = owners.object_index[rows.points[r, 0]], owners.object_index[rows.points[r, 2]]
-            if carriers.grains[one] and carriers.sheet[other]:
-                n = rows.normal[r]
-                up = np.float64(n[0]) * up_x + np.float64(n[1]) * up_y + np.float64(n[2]) * up_z
-                carriers.resting[other] += part * up * np.float64(push) / fall
-
-
 @dataclass(frozen=True)
 class LoadModel(SystemModel):
-    """Grains on cloth.
+    """Grains and fluids on cloth.
 
     Attributes:
-        grains: Which objects are grains, (T,) bool.
+        loads: Which objects are grains or fluids, (T,) bool.
         sheets: Which are cloth, (T,) bool.
     """
 
-    grains: np.ndarray
+    loads: np.ndarray
     sheets: np.ndarray
     rebound = True
 
     def start(self, model: Model) -> dict[str, np.ndarray]:
-        """Mass that rests on each object."""
+        """Load that each object carries."""
         return {LOADS: np.zeros(len(self.sheets))}
 
     def bind(self, bound: BoundSystems) -> "list[Loads]":
-        """The loads of a simulation; none where nothing weighs, or no grain can touch a cloth."""
+        """The loads of a simulation; none where nothing weighs, or nothing that can touch a cloth."""
         contacts = bound.find(SurfaceContacts)
         if contacts is None or not np.any(bound.model.gravity):
             return []
-        found = carriers(bound, contacts.who, self.grains, self.sheets)
+        found = carriers(bound, contacts.who, self.loads, self.sheets)
         if bound.state.frame == 0:
             warn_of_heavy_loads(bound, found)
         return [Loads(self, found, bound, contacts)] if found else []
 
 
 def build_loads(scene: Contents) -> LoadModel | None:
-    """Loads of a scene; None without grains or cloth."""
+    """Loads of a scene; None without cloth, or without grains and fluids."""
     kinds = np.array([obj.kind for obj in scene.particle_objects])
-    grains, sheets = kinds == "grains", kinds == "cloth"
-    return LoadModel(grains, sheets) if grains.any() and sheets.any() else None
+    loads, sheets = np.isin(kinds, ("grains", "fluid")), kinds == "cloth"
+    return LoadModel(loads, sheets) if loads.any() and sheets.any() else None
 
 
 class Loads(System):
-    """Grains on the cloths of one simulation."""
+    """Grains and fluids on the cloths of one simulation."""
 
     order = 15
     can_rest = True
@@ -197,47 +293,51 @@ class Loads(System):
 
     def __init__(self, loads: LoadModel, found: list[Carrier], bound: BoundSystems, contacts: SurfaceContacts) -> None:
         model, state, precision = bound.model, bound.state, bound.model.real
-        self._contacts, self._particles, self._model, self._state = contacts, bound.particles, model, state
-        self._found, self._plan = found, Plan.zeros(1, precision)
+        self._contacts, self._particles, self._origins = contacts, bound.particles, bound.origins
+        self._plan = Plan.zeros(1, precision)
         self._carriers = Carriers.zeros(len(loads.sheets), precision)
-        self._carriers.bind(resting=state.system_arrays[LOADS], grains=loads.grains)
+        self._carriers.bind(carried=state.system_arrays[LOADS], load=loads.loads)
         for each in found:
             t = each.number
             self._carriers.sheet[t], self._carriers.mass[t] = True, each.mass
-            self._carriers.strain[t], self._carriers.dent[t] = each.strain, each.dent
+            self._carriers.strain[t], self._carriers.dent[t], self._carriers.jolt[t] = each.strain, each.dent, each.jolt
         self._owners = Owners.zeros(model.particle_count, precision)
         self._owners.bind(object_index=model.owners)
-        self._grains = np.flatnonzero(loads.grains[model.owners])
+        carried = np.flatnonzero(loads.loads[model.owners]).astype(np.uint32)
+        self._loads = LoadParticles(precision, particle=carried)
+        self._numbers = SheetNumbers(precision, number=np.array([each.number for each in found], np.int64))
+        self._masses = CarriedMasses.zeros(-(-len(carried) // CHUNK) * len(found), precision)
         who = np.flatnonzero(self._carriers.sheet[model.owners] & (model.inverse_masses > 0.0))
         self._sheets = SheetParticles.zeros(len(who), precision)
         self._sheets.particle[...], self._sheets.object_index[...] = who, model.owners[who]
         self._sheets.inverse_mass[...] = state.x[who, 3] = model.inverse_masses[who]
         g, h = float(np.linalg.norm(model.gravity)), bound.settings.substep
-        self._frame = upright(model.gravity / g)
-        self._average = *(-model.gravity / g), g * h * h, min(h / MEMORY, 1.0)
+        self._upright = Upright.zeros(1, precision)
+        axes = upright(model.gravity / g)
+        self._upright.across[0], self._upright.along[0], self._upright.up[0] = axes.T
+        self._speed, self._fading = g * h, math.exp(-h / MEMORY)
         self._rows: list[BlockSolver] = [
             solver
             for name, solver in block_solvers(bound).items()
             if name in STRETCHING and self._carriers.sheet[model.owners[solver.block.indices]].any()
         ]
 
-    def begin(self, time: float, ends: np.ndarray) -> None:
-        """A step begins: weigh the grains above each sheet."""
-        points, masses = _places(self._model, self._state, self._grains, self._frame)
-        for each in self._found:
-            who = self._sheets.particle[self._sheets.object_index == each.number]
-            sheet, _ = _places(self._model, self._state, who, self._frame)
-            low, high = sheet.min(axis=0), sheet.max(axis=0)
-            over = (points >= low).all(axis=1) & (points[:, :2] <= high[:2]).all(axis=1)
-            self._carriers.above[each.number] = masses[over].sum()
+    def record_begin(self, p: Program) -> None:
+        """Record that what is above each sheet is weighed."""
+        where = self._carriers, self._particles, self._origins, self._upright
+        p.serial(bound_sheets, self._sheets, *where)
+        chunks = len(self._masses) // len(self._numbers)
+        p.launch(weigh_chunk, self._loads, self._masses, self._numbers, *where, count=chunks, grain=CHUNKS)
+        p.serial(add_chunks, self._masses, self._numbers, self._carriers)
 
     def record_detect(self, p: Program) -> None:
         """Record how much is done in the substep, and that sheets are heavier."""
         rows, counts, plan = self._contacts.rows.rows, self._contacts.rows.table, self._plan
-        p.serial(find_close, rows, counts, self._owners, self._particles, self._carriers, plan)
-        p.serial(choose_sweeps, self._carriers, plan, SWEEPS, SHARE, MOST_SWEEPS)
+        p.serial(find_close, rows, counts, self._owners, self._particles, self._carriers, plan, self._upright)
+        p.serial(choose_sweeps, self._carriers, plan, SWEEPS, SHARE, MOST_SWEEPS, self._fading)
         with p.when((plan.heavier, 0)):
-            p.launch(raise_mass, self._sheets, self._carriers, self._particles, count=len(self._sheets), grain=4096)
+            records = self._sheets, self._carriers, self._particles, self._upright
+            p.launch(raise_mass, *records, self._speed, count=len(self._sheets), grain=4096)
 
     def record_between(self, p: Program) -> None:
         """Record further sweeps over the rows that stretch, and over the contacts of surfaces."""
@@ -247,9 +347,7 @@ class Loads(System):
             self._contacts.record_contacts(p, False)
 
     def record_finish(self, p: Program) -> None:
-        """Record that the load is measured, and that sheets are as heavy as they are."""
-        rows, counts = self._contacts.rows.rows, self._contacts.rows.table
-        p.serial(average_load, rows, counts, self._owners, self._carriers, *self._average)
+        """Record that sheets are as heavy as they are."""
         with p.when((self._plan.heavier, 0)):
             p.launch(restore_mass, self._sheets, self._particles, count=len(self._sheets), grain=4096)
 
@@ -259,10 +357,3 @@ def upright(down: np.ndarray) -> np.ndarray:
     across = np.cross(down, np.eye(3)[np.argmin(np.abs(down))])
     across /= np.linalg.norm(across)
     return np.stack([across, np.cross(down, across), -down], axis=1)
-
-
-def _places(model: Model, state: State, who: np.ndarray, frame: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places of particles along the axes of a frame [m], (K, 3), and their masses [kg], (K,); 0 where fixed."""
-    x = state.x[who].astype(np.float64)
-    masses = np.divide(1.0, x[:, 3], out=np.zeros(len(x)), where=x[:, 3] > 0.0)
-    return (x[:, :3] + state.origins[model.origin_index[who]]) @ frame, masses
