@@ -93,11 +93,11 @@ def test_water_on_a_held_sheet_does_not_shake_it(substeps, held_by):
 
 
 def test_water_that_a_sheet_cannot_carry_is_told():
-    with pytest.warns(sn.ContactWarning, match="'water' on 'sheet' is 106 times its mass.* take 4 substeps"):
+    with pytest.warns(sn.ContactWarning, match="'water' on 'sheet' is 106 times its mass.* take 3 substeps"):
         hammock(1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sim = hammock(4)
+        sim = hammock(3)
     assert excess(sim, 60) < 4.0
 
 
@@ -113,7 +113,7 @@ def test_a_sheet_that_has_lost_its_load_is_as_light_as_before():
     sim.unpin(sheet, range(169))
     before = sim.velocities(sheet)[:, 1].mean()
     sim.step(15)
-    assert before - sim.velocities(sheet)[:, 1].mean() == pytest.approx(9.81 * 0.25, rel=1e-3)
+    assert before - sim.velocities(sheet)[:, 1].mean() == pytest.approx(9.81 * 0.25, rel=5e-3)
 
 
 @pytest.mark.parametrize("apart", [True, False])

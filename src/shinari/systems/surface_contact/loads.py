@@ -1,4 +1,6 @@
-"""Loads of grains and fluids on cloth: a sheet that carries much moves as if it were heavier, and is swept more often.
+"""Loads of particles on cloth: a sheet that carries much moves as if it were heavier, and is swept more often.
+
+Loads are grains, fluids, ropes, rods, soft bodies, lumps and loose particles; not other cloth.
 
 How much has to be done while they are close to a cloth is told by `heavy_loads`: R = K A times as much as one sweep
 over a sheet of its own mass.
@@ -59,12 +61,12 @@ STRETCHING = "distance", "strain_triangle", "tether"
 class Carriers(Record):
     """Objects of the scene, T rows."""
 
-    load = Field(np.bool_, doc="whether it is what a cloth may carry: grains, or a fluid")
+    load = Field(np.bool_, doc="whether a cloth may carry it")
     sheet = Field(np.bool_, doc="whether it is a cloth that may carry grains")
     mass = Field(np.float64, unit="kg", doc="of the free particles of a sheet")
     strain = Field(np.float64, doc="sweeps for the strain by a load of its own mass")
-    dent = Field(np.float64, doc="sweeps for the heaviest particle of its loads")
-    jolt = Field(np.float64, doc="how much heavier it moves beneath a fluid")
+    dent = Field(np.float64, doc="sweeps for their heaviest particle")
+    jolt = Field(np.float64, doc="how much heavier it moves for the weight of a layer of its loads")
     low = Field(np.float64, 3, unit="m", doc="lowest corner of a sheet along the axes of `Upright` as the step begins")
     high = Field(np.float64, 3, unit="m", doc="highest corner")
     above = Field(np.float64, unit="kg", doc="mass of the loads above a sheet as the step begins")
@@ -106,7 +108,7 @@ class SheetParticles(Record):
 
 
 class LoadParticles(Record):
-    """Particles of grains and fluids."""
+    """Particles of what a cloth may carry."""
 
     particle = Field(np.uint32)
 
@@ -177,6 +179,18 @@ def upward(n, upright):
     return np.float64(n[0]) * up[0] + np.float64(n[1]) * up[1] + np.float64(n[2]) * up[2]
 
 
+@function
+def note_close(i, j, up, owners, particles, carriers, search):
+    """Note a particle of a load close to a sheet, once in a search; `up`: upward component of the normal towards it."""
+    one, other = owners.object_index[i], owners.object_index[j]
+    if carriers.load[one] and carriers.sheet[other] and owners.search[i] != search:
+        owners.search[i] = search
+        w = np.float64(particles.x[i, 3])
+        if w > 0.0:
+            carriers.close[other] += up / w
+            carriers.around[other] += abs(up) / w
+
+
 @kernel(fastmath=STEADY, mixed=True)
 def find_close(_, rows: Rows, counts: RowCounts, owners: Owners, particles: Particles, carriers: Carriers, plan: Plan,
                upright: Upright):  # fmt: skip
@@ -186,15 +200,9 @@ def find_close(_, rows: Rows, counts: RowCounts, owners: Owners, particles: Part
         carriers.close[t] = carriers.around[t] = 0.0
     for r in range(counts.rows[0]):
         if rows.bound[r] < NEAR * rows.gap[r]:
-            i, j = rows.points[r, 0], rows.points[r, 2]
-            one, other = owners.object_index[i], owners.object_index[j]
-            if carriers.load[one] and carriers.sheet[other] and owners.search[i] != plan.search[0]:
-                owners.search[i] = plan.search[0]
-                w = np.float64(particles.x[i, 3])
-                if w > 0.0:
-                    part = upward(rows.normal[r], upright) / w
-                    carriers.close[other] += part
-                    carriers.around[other] += abs(part)
+            up = upward(rows.normal[r], upright)
+            note_close(rows.points[r, 0], rows.points[r, 2], up, owners, particles, carriers, plan.search[0])
+            note_close(rows.points[r, 2], rows.points[r, 0], -up, owners, particles, carriers, plan.search[0])
 
 
 @function
@@ -249,10 +257,10 @@ def restore_mass(k, sheets: SheetParticles, particles: Particles):
 
 @dataclass(frozen=True)
 class LoadModel(SystemModel):
-    """Grains and fluids on cloth.
+    """What lies on cloth.
 
     Attributes:
-        loads: Which objects are grains or fluids, (T,) bool.
+        loads: Which objects a cloth may carry, (T,) bool.
         sheets: Which are cloth, (T,) bool.
     """
 
@@ -276,14 +284,14 @@ class LoadModel(SystemModel):
 
 
 def build_loads(scene: Contents) -> LoadModel | None:
-    """Loads of a scene; None without cloth, or without grains and fluids."""
-    kinds = np.array([obj.kind for obj in scene.particle_objects])
-    loads, sheets = np.isin(kinds, ("grains", "fluid")), kinds == "cloth"
+    """Loads of a scene; None without cloth, or without anything else."""
+    sheets = np.array([obj.kind == "cloth" for obj in scene.particle_objects], bool)
+    loads = np.array([(obj.masses > 0.0).any() for obj in scene.particle_objects], bool) & ~sheets
     return LoadModel(loads, sheets) if loads.any() and sheets.any() else None
 
 
 class Loads(System):
-    """Grains and fluids on the cloths of one simulation."""
+    """What lies on the cloths of one simulation."""
 
     order = 15
     can_rest = True
