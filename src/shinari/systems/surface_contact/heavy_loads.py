@@ -42,10 +42,14 @@ from shinari.systems.surface_contact.build import Participants
 
 # Strain that the sweeps leave, and displacement beneath a grain in its radii.
 STRAIN, DENT = 0.1, 0.02
+# Loads that a sheet may carry that is not held anywhere: it may be draped over something.
+POURED = "grains", "fluid"
 # Sweeps that a sheet takes as it is; then it is heavier by up to a part of the load; then come sweeps again.
 SWEEPS, SHARE, MOST_SWEEPS = 2.0, 0.3, 40.0
 # Displacement of a sheet by the weight of a layer of particles in a substep, in their size.
 JOLT = 0.002
+# Time over which a load that has left is forgotten, over that of a fall by the side of the sheet (L / g)^(1/2).
+MEMORY = 0.5
 # A load that asks for so many times more than all this is told.
 CARRIED = 0.5
 # Least number of particles that carry a grain.
@@ -59,11 +63,13 @@ class Carrier:
     Attributes:
         number: Its number.
         mass: Mass of its free particles [kg].
-        load: Mass of all grains that may touch it, and of what is above or beneath it [kg].
+        load: Mass of all grains that may touch it, and, where it is held, of what is above or beneath it [kg].
         strain: Sweeps for the strain by a load of its own mass.
         dent: Sweeps for the heaviest particle.
         jolt: How much heavier it moves for the weight of a layer of its loads.
-        heaviest: Number of the object with the heaviest one.
+        share: Part of its load by which it may be heavier; 0 where it is not held.
+        memory: Time over which a load that has left is forgotten [s].
+        heaviest: Number of the object with the heaviest particle.
         ratio: Mass of that one over that of a particle of the sheet.
     """
 
@@ -73,6 +79,8 @@ class Carrier:
     strain: float
     dent: float
     jolt: float
+    share: float
+    memory: float
     heaviest: int
     ratio: float
 
@@ -91,22 +99,39 @@ def carriers(bound: BoundSystems, who: Participants, loads: np.ndarray, sheets: 
         loads: Which objects a cloth may carry, (T,) bool.
         sheets: Which are cloth, (T,) bool.
     """
-    objects, found = bound.scene.particle_objects, []
+    objects, tied, found = bound.scene.particle_objects, _tied(bound), []
     for number in np.flatnonzero(sheets).tolist():
         members = who.members[number]
         if members is None or who.loose[number] or objects[number].faces is None:
             continue
         masses = _masses(bound.model, members)
         others = [k for k in np.flatnonzero(loads).tolist() if who.members[k] is not None and objects[k].radii.any()]
-        others = [k for k in others if who.may_collide(k, number)]
+        others = [k for k in others if who.may_collide(k, number) and (tied[number] or objects[k].kind in POURED)]
         if len(masses) > 0 and others:
-            found.append(_carrier(bound, number, masses, others, who.edge_length))
+            share = SHARE if tied[number] else 0.0
+            found.append(_carrier(bound, number, masses, others, who.edge_length, share))
     return found
 
 
-def _carrier(bound: BoundSystems, number: int, masses: np.ndarray, others: list[int], edge: float) -> Carrier:
+def _tied(bound: BoundSystems) -> np.ndarray:
+    """Objects that are pinned somewhere, or attached to a place, a body or another object, (O,) bool."""
+    model = bound.model
+    tied = np.zeros(len(bound.scene.particle_objects), bool)
+    tied[model.owners[model.held]] = True
+    for rows in bound.scene.body_rows:
+        tied[model.owners[model.slots[rows.particles]]] = True
+    for block in model.blocks.values():
+        owners = model.owners[block.indices]
+        tied[owners[(owners != owners[:, :1]).any(axis=1)]] = True
+    return tied
+
+
+def _carrier(
+    bound: BoundSystems, number: int, masses: np.ndarray, others: list[int], edge: float, share: float
+) -> Carrier:
     """What a cloth needs: masses of its free particles [kg], numbers of what it may carry, a typical edge [m]."""
-    objects, fall = bound.scene.particle_objects, float(np.linalg.norm(bound.model.gravity)) * bound.settings.substep**2
+    objects, g = bound.scene.particle_objects, float(np.linalg.norm(bound.model.gravity))
+    fall = g * bound.settings.substep**2
     sheet, heaviest = objects[number], max(others, key=lambda k: float(objects[k].masses.max()))
     weight, light = float(objects[heaviest].masses.max()), float(np.median(masses))
     radius, mass = 0.5 * _size(objects[heaviest]), float(masses.sum())
@@ -117,10 +142,12 @@ def _carrier(bound: BoundSystems, number: int, masses: np.ndarray, others: list[
     return Carrier(
         number=number,
         mass=mass,
-        load=sum(float(objects[k].masses.sum()) for k in others if _may_rest_on(bound, objects[k], sheet)),
+        load=sum(float(objects[k].masses.sum()) for k in others if _counts(bound, objects[k], sheet, share > 0.0)),
         strain=sheet_sweeps(fall, len(masses), area),
         dent=weight / light * fall / (beneath * radius * DENT),
-        jolt=fall * layer * area / (mass * JOLT),
+        jolt=fall * layer * area / (mass * JOLT) if share > 0.0 else 0.0,
+        share=share,
+        memory=MEMORY * math.sqrt(math.sqrt(area) / g),
         heaviest=heaviest,
         ratio=weight / light,
     )
@@ -157,9 +184,10 @@ def one_above_other(points: np.ndarray, others: np.ndarray, gravity: np.ndarray)
     return bool((np.maximum(*begins) <= np.minimum(*ends))[level].all())
 
 
-def _may_rest_on(bound: BoundSystems, load: ParticleObject, sheet: ParticleObject) -> bool:
-    """Whether a load counts: grains are poured from anywhere, other objects may stay beside the sheet."""
-    return load.kind == "grains" or one_above_other(load.positions, sheet.positions, bound.model.gravity)
+def _counts(bound: BoundSystems, load: ParticleObject, sheet: ParticleObject, held: bool) -> bool:
+    """Whether a load may be too heavy: grains are poured from anywhere, other objects may stay beside the sheet."""
+    above = one_above_other(load.positions, sheet.positions, bound.model.gravity)
+    return load.kind == "grains" or (held and above)
 
 
 def _density(load: ParticleObject) -> float:

@@ -6,15 +6,16 @@ How much has to be done while they are close to a cloth is told by `heavy_loads`
 over a sheet of its own mass.
 
 - Up to `SWEEPS` it is K further sweeps over the rows that stretch and over the contacts.
-- Beyond, the sheet moves as if it were A times as heavy, by up to `SHARE` of the load above it, as if that were sewn
-  into it: impulses stay pairs of equal and opposite ones. It weighs no more than it does: gravity acts on its own mass.
+- Beyond, a sheet that is held moves as if it were A times as heavy, by up to `SHARE` of the load above it, as if that
+  were sewn into it: impulses stay pairs of equal and opposite ones. It weighs no more than it does: gravity acts on its
+  own mass. One that is free is as heavy as it is, or what slides on it would not take it along.
 - Beyond, K grows again, up to `MOST_SWEEPS`.
 
 **R must not change as the sheet swings.** What is not converged acts as a spring of a stiffness in proportion to R. A
 sheet that was stiffer on its way up than down would throw its load higher each time: with R from the force of the
 contacts 8 J were left after two seconds, in place of 0.02. Nor must A: a light sheet that is fast and becomes heavy as
-it meets its load throws it. So both come from the mass of what is above the sheet, once a step, and fade over `MEMORY`
-when it is no longer close.
+it meets its load throws it. So both come from the mass of what is above the sheet, once a step, and fade when it is no
+longer close.
 
 What is close presses upwards, too: a sheet in a tank carries no part of the fluid above it. With the upward component
 of the normals of the contacts as weights, the share of the load that it carries is
@@ -38,7 +39,6 @@ from shinari.scene.contents import Contents
 from shinari.systems.rows.system import BlockSolver, block_solvers
 from shinari.systems.surface_contact.heavy_loads import (
     MOST_SWEEPS,
-    SHARE,
     SWEEPS,
     Carrier,
     carriers,
@@ -50,8 +50,6 @@ from shinari.systems.surface_contact.system import SurfaceContacts
 
 # Name in the state of the load that each object carries [kg], (T,).
 LOADS = "loads/carried"
-# Time over which a load that has left is forgotten [s].
-MEMORY = 0.1
 # Particles that are weighed together, and such chunks for which it is worth waking one more thread.
 CHUNK, CHUNKS = 512, 8
 # Types of rows that carry a sheet.
@@ -67,6 +65,8 @@ class Carriers(Record):
     strain = Field(np.float64, doc="sweeps for the strain by a load of its own mass")
     dent = Field(np.float64, doc="sweeps for their heaviest particle")
     jolt = Field(np.float64, doc="how much heavier it moves for the weight of a layer of its loads")
+    share = Field(np.float64, doc="part of its load by which it may be heavier")
+    fading = Field(np.float64, doc="what is left of a load in a substep when it is no longer close")
     low = Field(np.float64, 3, unit="m", doc="lowest corner of a sheet along the axes of `Upright` as the step begins")
     high = Field(np.float64, 3, unit="m", doc="highest corner")
     above = Field(np.float64, unit="kg", doc="mass of the loads above a sheet as the step begins")
@@ -206,9 +206,9 @@ def find_close(_, rows: Rows, counts: RowCounts, owners: Owners, particles: Part
 
 
 @function
-def load_of(carriers, t, fading):
+def load_of(carriers, t):
     """Load that a sheet carries [kg]: what is above it now, or what is left of the one before."""
-    left = carriers.carried[t] * fading
+    left = carriers.carried[t] * carriers.fading[t]
     # a load that is gone is gone for good
     left = left if left > 1e-3 * carriers.mass[t] else 0.0
     if carriers.close[t] <= 0.0:
@@ -218,18 +218,17 @@ def load_of(carriers, t, fading):
 
 
 @kernel
-def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, share: np.float64, most: np.float64,
-                  fading: np.float64):  # fmt: skip
+def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, most: np.float64):
     """How many sweeps a substep has, and how much heavier sheets are in it."""
     sweeps, plan.heavier[0] = 1.0, 0
     for t in range(len(carriers)):
         carriers.factor[t] = ONE
-        load = load_of(carriers, t, fading) if carriers.sheet[t] else 0.0
+        load = load_of(carriers, t) if carriers.sheet[t] else 0.0
         carriers.carried[t] = load
         if load > 0.0:
             ratio = load / carriers.mass[t]
             wanted = max(carriers.strain[t] * ratio, carriers.dent[t])
-            heavier = min(max(wanted / few, carriers.jolt[t], 1.0), 1.0 + share * ratio)
+            heavier = min(max(wanted / few, carriers.jolt[t], 1.0), 1.0 + carriers.share[t] * ratio)
             sweeps = max(sweeps, min(wanted / heavier, most))
             if heavier > 1.0:
                 carriers.factor[t] = convert(1.0 / heavier, carriers.factor[t])
@@ -305,10 +304,12 @@ class Loads(System):
         self._plan = Plan.zeros(1, precision)
         self._carriers = Carriers.zeros(len(loads.sheets), precision)
         self._carriers.bind(carried=state.system_arrays[LOADS], load=loads.loads)
+        g, h = float(np.linalg.norm(model.gravity)), bound.settings.substep
         for each in found:
             t = each.number
             self._carriers.sheet[t], self._carriers.mass[t] = True, each.mass
             self._carriers.strain[t], self._carriers.dent[t], self._carriers.jolt[t] = each.strain, each.dent, each.jolt
+            self._carriers.share[t], self._carriers.fading[t] = each.share, math.exp(-h / each.memory)
         self._owners = Owners.zeros(model.particle_count, precision)
         self._owners.bind(object_index=model.owners)
         carried = np.flatnonzero(loads.loads[model.owners]).astype(np.uint32)
@@ -319,11 +320,10 @@ class Loads(System):
         self._sheets = SheetParticles.zeros(len(who), precision)
         self._sheets.particle[...], self._sheets.object_index[...] = who, model.owners[who]
         self._sheets.inverse_mass[...] = state.x[who, 3] = model.inverse_masses[who]
-        g, h = float(np.linalg.norm(model.gravity)), bound.settings.substep
         self._upright = Upright.zeros(1, precision)
         axes = upright(model.gravity / g)
         self._upright.across[0], self._upright.along[0], self._upright.up[0] = axes.T
-        self._speed, self._fading = g * h, math.exp(-h / MEMORY)
+        self._speed = g * h
         self._rows: list[BlockSolver] = [
             solver
             for name, solver in block_solvers(bound).items()
@@ -342,7 +342,7 @@ class Loads(System):
         """Record how much is done in the substep, and that sheets are heavier."""
         rows, counts, plan = self._contacts.rows.rows, self._contacts.rows.table, self._plan
         p.serial(find_close, rows, counts, self._owners, self._particles, self._carriers, plan, self._upright)
-        p.serial(choose_sweeps, self._carriers, plan, SWEEPS, SHARE, MOST_SWEEPS, self._fading)
+        p.serial(choose_sweeps, self._carriers, plan, SWEEPS, MOST_SWEEPS)
         with p.when((plan.heavier, 0)):
             records = self._sheets, self._carriers, self._particles, self._upright
             p.launch(raise_mass, *records, self._speed, count=len(self._sheets), grain=4096)
