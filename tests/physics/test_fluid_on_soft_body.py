@@ -89,7 +89,7 @@ def test_water_on_a_held_sheet_does_not_shake_it(substeps, held_by):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sim = hammock(substeps, held_by)
-    assert excess(sim, 60) < 4.0
+    assert excess(sim, 60) < 5.0
 
 
 def test_water_that_a_sheet_cannot_carry_is_told():
@@ -111,9 +111,10 @@ def test_a_sheet_that_has_lost_its_load_is_as_light_as_before():
     assert (carried == 0.0).all()
     sheet = sim.scene["sheet"]
     sim.unpin(sheet, range(169))
-    before = sim.velocities(sheet)[:, 1].mean()
+    shares = sim.scene.particle_objects[0].masses / sim.scene.particle_objects[0].masses.sum()
+    before = shares @ sim.velocities(sheet)[:, 1]
     sim.step(15)
-    assert before - sim.velocities(sheet)[:, 1].mean() == pytest.approx(9.81 * 0.25, rel=5e-3)
+    assert before - shares @ sim.velocities(sheet)[:, 1] == pytest.approx(9.81 * 0.25, rel=1e-4)
 
 
 @pytest.mark.parametrize("apart", [True, False])

@@ -1,4 +1,4 @@
-"""Heavy objects of all kinds on a light sheet that is held: they swing on it, ever less, and nothing is thrown."""
+"""Heavy objects of all kinds on a light sheet that is held: they come to rest on it, and nothing is thrown."""
 
 import numpy as np
 import pytest
@@ -65,5 +65,5 @@ def test_a_heavy_load_is_not_thrown(load, substeps, density, precision, held):
         fastest = max(fastest, float(np.linalg.norm(sim.state.velocities, axis=1).max()))
     lowest = sim.state.positions[len(vertices) :, 1].min()
     assert fastest < 7.0, "a fall by what corners give is at 2 m/s; without further sweeps it is 14 to 250 m/s"
-    assert np.max(kinetic[-30:]) < np.max(kinetic[:60]), "it gains energy as it swings"
+    assert np.max(kinetic[-20:]) < 0.1 * np.max(kinetic), "it swings on"
     assert lowest > sim.positions(sheet)[:, 1].min()

@@ -29,10 +29,8 @@ from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, Contact
 from shinari.systems.coupling.system import BodyParticles
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rows.system import BlockSolver, block_solvers
-from shinari.systems.surface_contact.loads import STRETCHING, upright
+from shinari.systems.surface_contact.loads import SLOW, STRETCHING, upright
 
-# Speed upwards from which on a sheet is swept once, in those that gravity gives in a substep.
-SLOW = 3.0
 # A contact presses downwards where the vertical part of its normal is more than this.
 STEEP = 0.1
 

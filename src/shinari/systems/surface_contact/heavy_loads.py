@@ -27,7 +27,7 @@ than a fall explains, until that part leaves a D of 0.04. Soft bodies, lumps, ro
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,6 +68,7 @@ class Carrier:
         dent: Sweeps for the heaviest particle.
         jolt: How much heavier it moves for the weight of a layer of its loads.
         share: Part of its load by which it may be heavier; 0 where it is not held.
+        least: Sweeps as its load goes down, at least; one where bodies hold it, whose attachments are not swept.
         memory: Time over which a load that has left is forgotten [s].
         heaviest: Number of the object with the heaviest particle.
         ratio: Mass of that one over that of a particle of the sheet.
@@ -83,6 +84,7 @@ class Carrier:
     memory: float
     heaviest: int
     ratio: float
+    least: float = SWEEPS
 
 
 def sheet_sweeps(fall: float, count: int, area: float) -> float:
@@ -99,35 +101,37 @@ def carriers(bound: BoundSystems, who: Participants, loads: np.ndarray, sheets: 
         loads: Which objects a cloth may carry, (T,) bool.
         sheets: Which are cloth, (T,) bool.
     """
-    objects, tied, found = bound.scene.particle_objects, _tied(bound), []
+    objects, found = bound.scene.particle_objects, []
+    held, by_bodies = _held(bound)
     for number in np.flatnonzero(sheets).tolist():
         members = who.members[number]
         if members is None or who.loose[number] or objects[number].faces is None:
             continue
         masses = _masses(bound.model, members)
         others = [k for k in np.flatnonzero(loads).tolist() if who.members[k] is not None and objects[k].radii.any()]
-        others = [k for k in others if who.may_collide(k, number) and (tied[number] or objects[k].kind in POURED)]
+        others = [k for k in others if who.may_collide(k, number) and (held[number] or objects[k].kind in POURED)]
         if len(masses) > 0 and others:
-            share = SHARE if tied[number] else 0.0
-            found.append(_carrier(bound, number, masses, others, who.edge_length, share))
+            carrier = _carrier(bound, number, masses, others, who.edge_length, held[number])
+            found.append(replace(carrier, least=1.0) if by_bodies[number] else carrier)
     return found
 
 
-def _tied(bound: BoundSystems) -> np.ndarray:
-    """Objects that are pinned somewhere, or attached to a place, a body or another object, (O,) bool."""
+def _held(bound: BoundSystems) -> tuple[np.ndarray, np.ndarray]:
+    """Objects that are pinned somewhere or attached to something, (O,) bool, and those that are to a rigid body."""
     model = bound.model
-    tied = np.zeros(len(bound.scene.particle_objects), bool)
-    tied[model.owners[model.held]] = True
+    held = np.zeros(len(bound.scene.particle_objects), bool)
+    by_bodies = held.copy()
     for rows in bound.scene.body_rows:
-        tied[model.owners[model.slots[rows.particles]]] = True
+        by_bodies[model.owners[model.slots[rows.particles]]] = True
+    held[model.owners[model.held]] = True
     for block in model.blocks.values():
         owners = model.owners[block.indices]
-        tied[owners[(owners != owners[:, :1]).any(axis=1)]] = True
-    return tied
+        held[owners[(owners != owners[:, :1]).any(axis=1)]] = True
+    return held | by_bodies, by_bodies
 
 
 def _carrier(
-    bound: BoundSystems, number: int, masses: np.ndarray, others: list[int], edge: float, share: float
+    bound: BoundSystems, number: int, masses: np.ndarray, others: list[int], edge: float, held: bool
 ) -> Carrier:
     """What a cloth needs: masses of its free particles [kg], numbers of what it may carry, a typical edge [m]."""
     objects, g = bound.scene.particle_objects, float(np.linalg.norm(bound.model.gravity))
@@ -142,11 +146,11 @@ def _carrier(
     return Carrier(
         number=number,
         mass=mass,
-        load=sum(float(objects[k].masses.sum()) for k in others if _counts(bound, objects[k], sheet, share > 0.0)),
+        load=sum(float(objects[k].masses.sum()) for k in others if _counts(bound, objects[k], sheet, held)),
         strain=sheet_sweeps(fall, len(masses), area),
         dent=weight / light * fall / (beneath * radius * DENT),
-        jolt=fall * layer * area / (mass * JOLT) if share > 0.0 else 0.0,
-        share=share,
+        jolt=fall * layer * area / (mass * JOLT) if held else 0.0,
+        share=SHARE if held else 0.0,
         memory=MEMORY * math.sqrt(math.sqrt(area) / g),
         heaviest=heaviest,
         ratio=weight / light,

@@ -17,6 +17,11 @@ contacts 8 J were left after two seconds, in place of 0.02. Nor must A: a light 
 it meets its load throws it. So both come from the mass of what is above the sheet, once a step, and fade when it is no
 longer close.
 
+**A sheet is swept more often while its load goes down than while it comes up**, and so gives back less than it took.
+With the velocity v of the load upwards, relative to what is pinned,
+
+    K(v) = 1 + (K - 1) max(1 - v / slow, 0)      slow = 3 g h
+
 What is close presses upwards, too: a sheet in a tank carries no part of the fluid above it. With the upward component
 of the normals of the contacts as weights, the share of the load that it carries is
 
@@ -52,6 +57,8 @@ from shinari.systems.surface_contact.system import SurfaceContacts
 LOADS = "loads/carried"
 # Particles that are weighed together, and such chunks for which it is worth waking one more thread.
 CHUNK, CHUNKS = 512, 8
+# Speed upwards of a load from which on its sheet is swept once, in those that gravity gives in a substep.
+SLOW = 3.0
 # Types of rows that carry a sheet.
 STRETCHING = "distance", "strain_triangle", "tether"
 
@@ -65,6 +72,7 @@ class Carriers(Record):
     strain = Field(np.float64, doc="sweeps for the strain by a load of its own mass")
     dent = Field(np.float64, doc="sweeps for their heaviest particle")
     jolt = Field(np.float64, doc="how much heavier it moves for the weight of a layer of its loads")
+    least = Field(np.float64, doc="sweeps as its load goes down, at least")
     share = Field(np.float64, doc="part of its load by which it may be heavier")
     fading = Field(np.float64, doc="what is left of a load in a substep when it is no longer close")
     low = Field(np.float64, 3, unit="m", doc="lowest corner of a sheet along the axes of `Upright` as the step begins")
@@ -72,6 +80,8 @@ class Carriers(Record):
     above = Field(np.float64, unit="kg", doc="mass of the loads above a sheet as the step begins")
     close = Field(np.float64, unit="kg", doc="mass of what is close, by n_up: above less beneath")
     around = Field(np.float64, unit="kg", doc="the same, by the magnitude of n_up")
+    momentum = Field(np.float64, unit="kg m/s", doc="of that upwards")
+    drift = Field(np.float64, unit="m/s", doc="mean velocity of what is pinned of a sheet, upwards")
     carried = Field(np.float64, unit="kg", doc="load that a sheet carries", saved=True)
     factor = Field(real, doc="on the inverse masses in this substep")
 
@@ -105,6 +115,14 @@ class SheetParticles(Record):
     particle = Field(np.uint32)
     object_index = Field(np.uint16)
     inverse_mass = Field(real, unit="1/kg")
+
+
+class Pinned(Record):
+    """Pinned particles of sheets."""
+
+    particle = Field(np.uint32)
+    object_index = Field(np.uint16)
+    share = Field(np.float64, doc="one over the pinned particles of its object")
 
 
 class LoadParticles(Record):
@@ -180,7 +198,7 @@ def upward(n, upright):
 
 
 @function
-def note_close(i, j, up, owners, particles, carriers, search):
+def note_close(i, j, up, owners, particles, carriers, upright, search):
     """Note a particle of a load close to a sheet, once in a search; `up`: upward component of the normal towards it."""
     one, other = owners.object_index[i], owners.object_index[j]
     if carriers.load[one] and carriers.sheet[other] and owners.search[i] != search:
@@ -189,6 +207,7 @@ def note_close(i, j, up, owners, particles, carriers, search):
         if w > 0.0:
             carriers.close[other] += up / w
             carriers.around[other] += abs(up) / w
+            carriers.momentum[other] += abs(up) * upward(particles.v[i], upright) / w
 
 
 @kernel(fastmath=STEADY, mixed=True)
@@ -197,12 +216,21 @@ def find_close(_, rows: Rows, counts: RowCounts, owners: Owners, particles: Part
     """Mass of the loads that are close to each sheet, above it less beneath it."""
     plan.search[0] += 1
     for t in range(len(carriers)):
-        carriers.close[t] = carriers.around[t] = 0.0
+        carriers.close[t] = carriers.around[t] = carriers.momentum[t] = 0.0
     for r in range(counts.rows[0]):
         if rows.bound[r] < NEAR * rows.gap[r]:
             up = upward(rows.normal[r], upright)
-            note_close(rows.points[r, 0], rows.points[r, 2], up, owners, particles, carriers, plan.search[0])
-            note_close(rows.points[r, 2], rows.points[r, 0], -up, owners, particles, carriers, plan.search[0])
+            note_close(rows.points[r, 0], rows.points[r, 2], up, owners, particles, carriers, upright, plan.search[0])
+            note_close(rows.points[r, 2], rows.points[r, 0], -up, owners, particles, carriers, upright, plan.search[0])
+
+
+@kernel(fastmath=STEADY, mixed=True)
+def measure_drift(_, pinned: Pinned, particles: Particles, carriers: Carriers, upright: Upright):
+    """Mean velocity of what is pinned of each sheet upwards, as the substep begins."""
+    for t in range(len(carriers)):
+        carriers.drift[t] = 0.0
+    for k in range(len(pinned)):
+        carriers.drift[pinned.object_index[k]] += upward(particles.v[pinned.particle[k]], upright) * pinned.share[k]
 
 
 @function
@@ -218,7 +246,7 @@ def load_of(carriers, t):
 
 
 @kernel
-def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, most: np.float64):
+def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, most: np.float64, slow: np.float64):
     """How many sweeps a substep has, and how much heavier sheets are in it."""
     sweeps, plan.heavier[0] = 1.0, 0
     for t in range(len(carriers)):
@@ -229,7 +257,9 @@ def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, most: np.f
             ratio = load / carriers.mass[t]
             wanted = max(carriers.strain[t] * ratio, carriers.dent[t])
             heavier = min(max(wanted / few, carriers.jolt[t], 1.0), 1.0 + carriers.share[t] * ratio)
-            sweeps = max(sweeps, min(wanted / heavier, most))
+            rising = carriers.momentum[t] / carriers.around[t] - carriers.drift[t] if carriers.around[t] > 0.0 else 0.0
+            down = 1.0 - min(max(rising / slow, 0.0), 1.0)
+            sweeps = max(sweeps, 1.0 + (min(max(wanted / heavier, carriers.least[t]), most) - 1.0) * down)
             if heavier > 1.0:
                 carriers.factor[t] = convert(1.0 / heavier, carriers.factor[t])
                 plan.heavier[0] = 1
@@ -309,7 +339,8 @@ class Loads(System):
             t = each.number
             self._carriers.sheet[t], self._carriers.mass[t] = True, each.mass
             self._carriers.strain[t], self._carriers.dent[t], self._carriers.jolt[t] = each.strain, each.dent, each.jolt
-            self._carriers.share[t], self._carriers.fading[t] = each.share, math.exp(-h / each.memory)
+            self._carriers.share[t], self._carriers.least[t] = each.share, each.least
+            self._carriers.fading[t] = math.exp(-h / each.memory)
         self._owners = Owners.zeros(model.particle_count, precision)
         self._owners.bind(object_index=model.owners)
         carried = np.flatnonzero(loads.loads[model.owners]).astype(np.uint32)
@@ -320,6 +351,10 @@ class Loads(System):
         self._sheets = SheetParticles.zeros(len(who), precision)
         self._sheets.particle[...], self._sheets.object_index[...] = who, model.owners[who]
         self._sheets.inverse_mass[...] = state.x[who, 3] = model.inverse_masses[who]
+        pinned = np.flatnonzero(self._carriers.sheet[model.owners] & (model.inverse_masses == 0.0))
+        self._pinned = Pinned.zeros(len(pinned), precision)
+        self._pinned.particle[...], self._pinned.object_index[...] = pinned, model.owners[pinned]
+        self._pinned.share[...] = 1.0 / np.bincount(model.owners[pinned], minlength=1)[model.owners[pinned]]
         self._upright = Upright.zeros(1, precision)
         axes = upright(model.gravity / g)
         self._upright.across[0], self._upright.along[0], self._upright.up[0] = axes.T
@@ -342,7 +377,8 @@ class Loads(System):
         """Record how much is done in the substep, and that sheets are heavier."""
         rows, counts, plan = self._contacts.rows.rows, self._contacts.rows.table, self._plan
         p.serial(find_close, rows, counts, self._owners, self._particles, self._carriers, plan, self._upright)
-        p.serial(choose_sweeps, self._carriers, plan, SWEEPS, MOST_SWEEPS)
+        p.serial(measure_drift, self._pinned, self._particles, self._carriers, self._upright)
+        p.serial(choose_sweeps, self._carriers, plan, SWEEPS, MOST_SWEEPS, SLOW * self._speed)
         with p.when((plan.heavier, 0)):
             records = self._sheets, self._carriers, self._particles, self._upright
             p.launch(raise_mass, *records, self._speed, count=len(self._sheets), grain=4096)
