@@ -29,7 +29,8 @@ from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, Contact
 from shinari.systems.coupling.system import BodyParticles
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rows.system import BlockSolver, block_solvers
-from shinari.systems.surface_contact.loads import SLOW, STRETCHING, upright
+from shinari.systems.surface_contact.loads import SLOW, STRETCHING
+from shinari.systems.surface_contact.upright import Drift, PinnedDrift, upright_axes
 
 # A contact presses downwards where the vertical part of its normal is more than this.
 STEEP = 0.1
@@ -43,7 +44,6 @@ class Carriers(Record):
     rigid = Field(np.float64, doc="1 where it should give nothing back, 0 where it is elastic")
     pressing = Field(np.float64, unit="kg", doc="mass of the bodies that press on it")
     momentum = Field(np.float64, unit="kg m/s", doc="of these upwards")
-    drift = Field(np.float64, unit="m/s", doc="mean velocity of its pinned particles upwards")
 
 
 class Plan(Record):
@@ -56,29 +56,10 @@ class Plan(Record):
     slow = Field(np.float64, unit="m/s", doc="speed upwards from which on there is one sweep")
 
 
-class Pinned(Record):
-    """Pinned particles of cloths and ropes."""
-
-    particle = Field(np.uint32)
-    object = Field(np.uint16)
-    share = Field(np.float64, doc="one over the pinned particles of its object")
-
-
 class Found(Record):
     """Frames, F rows."""
 
     search = Field(np.int64, doc="search in which it was last found")
-
-
-@kernel
-def measure_drift(_, pinned: Pinned, contact_particles: ContactParticles, carriers: Carriers, plan: Plan):
-    """Mean velocity of what is pinned of each cloth and rope upwards, as the substep begins."""
-    for t in range(len(carriers)):
-        carriers.drift[t] = 0.0
-    for k in range(len(pinned)):
-        v = contact_particles.start_velocity[pinned.particle[k]]
-        upwards = np.float64(v[0]) * plan.up[0, 0] + np.float64(v[1]) * plan.up[0, 1] + np.float64(v[2]) * plan.up[0, 2]
-        carriers.drift[pinned.object[k]] += upwards * pinned.share[k]
 
 
 @kernel
@@ -108,12 +89,12 @@ def find_pressing(_, counts: Counts, contacts: Contacts, items: Items, contact_p
 
 
 @kernel
-def choose_sweeps(_, carriers: Carriers, plan: Plan):
+def choose_sweeps(_, carriers: Carriers, drift: Drift, plan: Plan):
     """How many sweeps a pass has."""
     sweeps = 1.0
     for t in range(len(carriers)):
         if carriers.pressing[t] > 0.0:
-            rising = carriers.momentum[t] / carriers.pressing[t] - carriers.drift[t]
+            rising = carriers.momentum[t] / carriers.pressing[t] - drift.speed[t]
             part = carriers.rigid[t] * min(max(rising / plan.slow[0], 0.0), 1.0)
             sweeps = max(sweeps, 1.0 + (carriers.wanted[t] - 1.0) * (1.0 - part))
     # there are two further passes at least
@@ -164,14 +145,11 @@ class BodyLoads(System):
         self._plan, self._table = Plan.zeros(1, np.float64), Carriers.zeros(objects, np.float64)
         self._found = Found.zeros(len(contacts.frames), np.float64)
         g = float(np.linalg.norm(model.gravity))
-        self._frame = upright(model.gravity / g)
+        self._frame = upright_axes(model.gravity)
         self._plan.up[0], self._plan.slow[0] = -model.gravity / g, SLOW * g * bound.settings.substep
         for each in found:
             self._table.carries[each.number], self._table.rigid[each.number] = True, each.rigid
-        who = np.flatnonzero(self._table.carries[model.owners] & (model.inverse_masses == 0.0))
-        self._pinned = Pinned.zeros(len(who), np.float64)
-        self._pinned.particle[...], self._pinned.object[...] = who, model.owners[who]
-        self._pinned.share[...] = 1.0 / np.bincount(model.owners[who], minlength=objects)[model.owners[who]]
+        self._drift = PinnedDrift(model, bound.particles, self._table.carries)
         self._rows: list[BlockSolver] = [
             solver
             for name, solver in block_solvers(bound).items()
@@ -198,7 +176,7 @@ class BodyLoads(System):
     def record_detect(self, p: Program) -> None:
         """Record that the velocities of carriers are measured."""
         with p.when((self._plan.loaded, 0)):
-            p.serial(measure_drift, self._pinned, self._contacts.contact_particles, self._table, self._plan)
+            self._drift.record(p)
 
     def record_between(self, p: Program) -> None:
         """Record further sweeps over the rows that stretch, and over the contacts with bodies."""
@@ -208,7 +186,7 @@ class BodyLoads(System):
             p.serial(begin_search, table, plan)
             for each in contacts.lists:
                 p.serial(find_pressing, each.counts, each.contacts, each.items, *moving, self._found, table, plan)
-            p.serial(choose_sweeps, table, plan)
+            p.serial(choose_sweeps, table, self._drift.drift, plan)
             with p.loop((plan.sweeps, 0)):
                 for solver in self._rows:
                     solver.record_project(p, False)

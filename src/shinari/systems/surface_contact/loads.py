@@ -35,9 +35,9 @@ import numpy as np
 
 from shinari.compute import Field, Program, Record, convert, function, kernel, real
 from shinari.compute.kernels import STEADY
-from shinari.maths.vec3 import ONE, dot, scale
+from shinari.maths.vec3 import ONE, scale
 from shinari.model.model import Model
-from shinari.model.particles import Origins, Particles
+from shinari.model.particles import Particles
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
@@ -52,11 +52,11 @@ from shinari.systems.surface_contact.heavy_loads import (
 from shinari.systems.surface_contact.records import RowCounts, Rows
 from shinari.systems.surface_contact.rows import NEAR
 from shinari.systems.surface_contact.system import SurfaceContacts
+from shinari.systems.surface_contact.upright import Drift, PinnedDrift, Upright, upward
+from shinari.systems.surface_contact.weighing import Weighing, Weights
 
 # Name in the state of the load that each object carries [kg], (T,).
 LOADS = "loads/carried"
-# Particles that are weighed together, and such chunks for which it is worth waking one more thread.
-CHUNK, CHUNKS = 512, 8
 # Speed upwards of a load from which on its sheet is swept once, in those that gravity gives in a substep.
 SLOW = 3.0
 # Types of rows that carry a sheet.
@@ -67,7 +67,7 @@ class Carriers(Record):
     """Objects of the scene, T rows."""
 
     load = Field(np.bool_, doc="whether a cloth may carry it")
-    sheet = Field(np.bool_, doc="whether it is a cloth that may carry grains")
+    sheet = Field(np.bool_, doc="whether it is a cloth that may carry something")
     mass = Field(np.float64, unit="kg", doc="of the free particles of a sheet")
     strain = Field(np.float64, doc="sweeps for the strain by a load of its own mass")
     dent = Field(np.float64, doc="sweeps for their heaviest particle")
@@ -75,13 +75,9 @@ class Carriers(Record):
     least = Field(np.float64, doc="sweeps as its load goes down, at least")
     share = Field(np.float64, doc="part of its load by which it may be heavier")
     fading = Field(np.float64, doc="what is left of a load in a substep when it is no longer close")
-    low = Field(np.float64, 3, unit="m", doc="lowest corner of a sheet along the axes of `Upright` as the step begins")
-    high = Field(np.float64, 3, unit="m", doc="highest corner")
-    above = Field(np.float64, unit="kg", doc="mass of the loads above a sheet as the step begins")
     close = Field(np.float64, unit="kg", doc="mass of what is close, by n_up: above less beneath")
     around = Field(np.float64, unit="kg", doc="the same, by the magnitude of n_up")
     momentum = Field(np.float64, unit="kg m/s", doc="of that upwards")
-    drift = Field(np.float64, unit="m/s", doc="mean velocity of what is pinned of a sheet, upwards")
     carried = Field(np.float64, unit="kg", doc="load that a sheet carries", saved=True)
     factor = Field(real, doc="on the inverse masses in this substep")
 
@@ -94,14 +90,6 @@ class Plan(Record):
     search = Field(np.int64, doc="number of the search for what is close")
 
 
-class Upright(Record):
-    """One row: two horizontal axes and the one against gravity."""
-
-    across = Field(np.float64, 3)
-    along = Field(np.float64, 3)
-    up = Field(np.float64, 3)
-
-
 class Owners(Record):
     """Particles, N rows."""
 
@@ -109,92 +97,12 @@ class Owners(Record):
     search = Field(np.int64, doc="search in which it was last found")
 
 
-class SheetParticles(Record):
-    """Free particles of sheets."""
+class SheetMasses(Record):
+    """Free particles of sheets, and their inverse masses without a load."""
 
     particle = Field(np.uint32)
     object_index = Field(np.uint16)
     inverse_mass = Field(real, unit="1/kg")
-
-
-class Pinned(Record):
-    """Pinned particles of sheets."""
-
-    particle = Field(np.uint32)
-    object_index = Field(np.uint16)
-    share = Field(np.float64, doc="one over the pinned particles of its object")
-
-
-class LoadParticles(Record):
-    """Particles of what a cloth may carry."""
-
-    particle = Field(np.uint32)
-
-
-class CarriedMasses(Record):
-    """Masses of the particles of a chunk above a sheet: a row for each chunk and sheet."""
-
-    mass = Field(np.float64, unit="kg")
-
-
-class SheetNumbers(Record):
-    """Numbers of the objects that are sheets, S rows."""
-
-    number = Field(np.int64)
-
-
-@function
-def along_axes(i, particles, origins, upright):
-    """Place of a particle along the axes of gravity [m]."""
-    x, origin = particles.x[i], origins.position[particles.origin_index[i]]
-    at = np.float64(x[0]) + origin[0], np.float64(x[1]) + origin[1], np.float64(x[2]) + origin[2]
-    return dot(upright.across[0], at), dot(upright.along[0], at), dot(upright.up[0], at)
-
-
-@kernel
-def bound_sheets(_, sheets: SheetParticles, carriers: Carriers, particles: Particles, origins: Origins,
-                 upright: Upright):  # fmt: skip
-    """Corners of each sheet."""
-    for t in range(len(carriers)):
-        carriers.low[t], carriers.high[t] = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
-    for k in range(len(sheets)):
-        t, at = sheets.object_index[k], along_axes(sheets.particle[k], particles, origins, upright)
-        low, high = carriers.low[t], carriers.high[t]
-        carriers.low[t] = min(low[0], at[0]), min(low[1], at[1]), min(low[2], at[2])
-        carriers.high[t] = max(high[0], at[0]), max(high[1], at[1]), max(high[2], at[2])
-
-
-@kernel
-def weigh_chunk(c, loads: LoadParticles, masses: CarriedMasses, numbers: SheetNumbers, carriers: Carriers,
-                particles: Particles, origins: Origins, upright: Upright):  # fmt: skip
-    """Mass of the particles of a chunk above each sheet."""
-    for s in range(len(numbers)):
-        masses.mass[c * len(numbers) + s] = 0.0
-    for k in range(c * CHUNK, min((c + 1) * CHUNK, len(loads))):
-        i = loads.particle[k]
-        w, at = np.float64(particles.x[i, 3]), along_axes(i, particles, origins, upright)
-        if w > 0.0:
-            for s in range(len(numbers)):
-                low, high = carriers.low[numbers.number[s]], carriers.high[numbers.number[s]]
-                if low[0] <= at[0] <= high[0] and low[1] <= at[1] <= high[1] and low[2] <= at[2]:
-                    masses.mass[c * len(numbers) + s] += 1.0 / w
-
-
-@kernel
-def add_chunks(_, masses: CarriedMasses, numbers: SheetNumbers, carriers: Carriers):
-    """Mass above each sheet."""
-    for s in range(len(numbers)):
-        total = 0.0
-        for k in range(s, len(masses), len(numbers)):
-            total += masses.mass[k]
-        carriers.above[numbers.number[s]] = total
-
-
-@function
-def upward(n, upright):
-    """Component of a normal against gravity."""
-    up = upright.up[0]
-    return np.float64(n[0]) * up[0] + np.float64(n[1]) * up[1] + np.float64(n[2]) * up[2]
 
 
 @function
@@ -224,17 +132,8 @@ def find_close(_, rows: Rows, counts: RowCounts, owners: Owners, particles: Part
             note_close(rows.points[r, 2], rows.points[r, 0], -up, owners, particles, carriers, upright, plan.search[0])
 
 
-@kernel(fastmath=STEADY, mixed=True)
-def measure_drift(_, pinned: Pinned, particles: Particles, carriers: Carriers, upright: Upright):
-    """Mean velocity of what is pinned of each sheet upwards, as the substep begins."""
-    for t in range(len(carriers)):
-        carriers.drift[t] = 0.0
-    for k in range(len(pinned)):
-        carriers.drift[pinned.object_index[k]] += upward(particles.v[pinned.particle[k]], upright) * pinned.share[k]
-
-
 @function
-def load_of(carriers, t):
+def load_of(t, carriers, above):
     """Load that a sheet carries [kg]: what is above it now, or what is left of the one before."""
     left = carriers.carried[t] * carriers.fading[t]
     # a load that is gone is gone for good
@@ -242,22 +141,23 @@ def load_of(carriers, t):
     if carriers.close[t] <= 0.0:
         return left
     share = carriers.close[t] / carriers.around[t]
-    return max(carriers.above[t] * share, carriers.close[t], left)
+    return max(above * share, carriers.close[t], left)
 
 
 @kernel
-def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, most: np.float64, slow: np.float64):
+def choose_sweeps(_, carriers: Carriers, weights: Weights, drift: Drift, plan: Plan, few: np.float64,
+                  most: np.float64, slow: np.float64):  # fmt: skip
     """How many sweeps a substep has, and how much heavier sheets are in it."""
     sweeps, plan.heavier[0] = 1.0, 0
     for t in range(len(carriers)):
         carriers.factor[t] = ONE
-        load = load_of(carriers, t) if carriers.sheet[t] else 0.0
+        load = load_of(t, carriers, weights.above[t]) if carriers.sheet[t] else 0.0
         carriers.carried[t] = load
         if load > 0.0:
             ratio = load / carriers.mass[t]
             wanted = max(carriers.strain[t] * ratio, carriers.dent[t])
             heavier = min(max(wanted / few, carriers.jolt[t], 1.0), 1.0 + carriers.share[t] * ratio)
-            rising = carriers.momentum[t] / carriers.around[t] - carriers.drift[t] if carriers.around[t] > 0.0 else 0.0
+            rising = carriers.momentum[t] / carriers.around[t] - drift.speed[t] if carriers.around[t] > 0.0 else 0.0
             down = 1.0 - min(max(rising / slow, 0.0), 1.0)
             sweeps = max(sweeps, 1.0 + (min(max(wanted / heavier, carriers.least[t]), most) - 1.0) * down)
             if heavier > 1.0:
@@ -268,7 +168,7 @@ def choose_sweeps(_, carriers: Carriers, plan: Plan, few: np.float64, most: np.f
 
 
 @kernel(mixed=True)
-def raise_mass(k, sheets: SheetParticles, carriers: Carriers, particles: Particles, upright: Upright,
+def raise_mass(k, sheets: SheetMasses, carriers: Carriers, particles: Particles, upright: Upright,
                speed: np.float64):  # fmt: skip
     """Let a particle of a sheet be heavier, but weigh no more; `speed`: what gravity adds in the substep [m/s]."""
     i, factor = sheets.particle[k], carriers.factor[sheets.object_index[k]]
@@ -279,7 +179,7 @@ def raise_mass(k, sheets: SheetParticles, carriers: Carriers, particles: Particl
 
 
 @kernel
-def restore_mass(k, sheets: SheetParticles, particles: Particles):
+def restore_mass(k, sheets: SheetMasses, particles: Particles):
     """Let a particle of a sheet be as heavy as it is."""
     particles.x[sheets.particle[k], 3] = sheets.inverse_mass[k]
 
@@ -330,7 +230,7 @@ class Loads(System):
 
     def __init__(self, loads: LoadModel, found: list[Carrier], bound: BoundSystems, contacts: SurfaceContacts) -> None:
         model, state, precision = bound.model, bound.state, bound.model.real
-        self._contacts, self._particles, self._origins = contacts, bound.particles, bound.origins
+        self._contacts, self._particles = contacts, bound.particles
         self._plan = Plan.zeros(1, precision)
         self._carriers = Carriers.zeros(len(loads.sheets), precision)
         self._carriers.bind(carried=state.system_arrays[LOADS], load=loads.loads)
@@ -343,21 +243,13 @@ class Loads(System):
             self._carriers.fading[t] = math.exp(-h / each.memory)
         self._owners = Owners.zeros(model.particle_count, precision)
         self._owners.bind(object_index=model.owners)
-        carried = np.flatnonzero(loads.loads[model.owners]).astype(np.uint32)
-        self._loads = LoadParticles(precision, particle=carried)
-        self._numbers = SheetNumbers(precision, number=np.array([each.number for each in found], np.int64))
-        self._masses = CarriedMasses.zeros(-(-len(carried) // CHUNK) * len(found), precision)
         who = np.flatnonzero(self._carriers.sheet[model.owners] & (model.inverse_masses > 0.0))
-        self._sheets = SheetParticles.zeros(len(who), precision)
+        self._sheets = SheetMasses.zeros(len(who), precision)
         self._sheets.particle[...], self._sheets.object_index[...] = who, model.owners[who]
         self._sheets.inverse_mass[...] = state.x[who, 3] = model.inverse_masses[who]
-        pinned = np.flatnonzero(self._carriers.sheet[model.owners] & (model.inverse_masses == 0.0))
-        self._pinned = Pinned.zeros(len(pinned), precision)
-        self._pinned.particle[...], self._pinned.object_index[...] = pinned, model.owners[pinned]
-        self._pinned.share[...] = 1.0 / np.bincount(model.owners[pinned], minlength=1)[model.owners[pinned]]
-        self._upright = Upright.zeros(1, precision)
-        axes = upright(model.gravity / g)
-        self._upright.across[0], self._upright.along[0], self._upright.up[0] = axes.T
+        self._drift = PinnedDrift(model, bound.particles, self._carriers.sheet)
+        numbers = [each.number for each in found]
+        self._weighing = Weighing(bound, self._drift.upright, loads.loads, numbers, who)
         self._speed = g * h
         self._rows: list[BlockSolver] = [
             solver
@@ -367,20 +259,18 @@ class Loads(System):
 
     def record_begin(self, p: Program) -> None:
         """Record that what is above each sheet is weighed."""
-        where = self._carriers, self._particles, self._origins, self._upright
-        p.serial(bound_sheets, self._sheets, *where)
-        chunks = len(self._masses) // len(self._numbers)
-        p.launch(weigh_chunk, self._loads, self._masses, self._numbers, *where, count=chunks, grain=CHUNKS)
-        p.serial(add_chunks, self._masses, self._numbers, self._carriers)
+        self._weighing.record(p)
 
     def record_detect(self, p: Program) -> None:
         """Record how much is done in the substep, and that sheets are heavier."""
         rows, counts, plan = self._contacts.rows.rows, self._contacts.rows.table, self._plan
-        p.serial(find_close, rows, counts, self._owners, self._particles, self._carriers, plan, self._upright)
-        p.serial(measure_drift, self._pinned, self._particles, self._carriers, self._upright)
-        p.serial(choose_sweeps, self._carriers, plan, SWEEPS, MOST_SWEEPS, SLOW * self._speed)
+        upright = self._drift.upright
+        p.serial(find_close, rows, counts, self._owners, self._particles, self._carriers, plan, upright)
+        self._drift.record(p)
+        records = self._carriers, self._weighing.weights, self._drift.drift, plan
+        p.serial(choose_sweeps, *records, SWEEPS, MOST_SWEEPS, SLOW * self._speed)
         with p.when((plan.heavier, 0)):
-            records = self._sheets, self._carriers, self._particles, self._upright
+            records = self._sheets, self._carriers, self._particles, upright
             p.launch(raise_mass, *records, self._speed, count=len(self._sheets), grain=4096)
 
     def record_between(self, p: Program) -> None:
@@ -394,10 +284,3 @@ class Loads(System):
         """Record that sheets are as heavy as they are."""
         with p.when((self._plan.heavier, 0)):
             p.launch(restore_mass, self._sheets, self._particles, count=len(self._sheets), grain=4096)
-
-
-def upright(down: np.ndarray) -> np.ndarray:
-    """Two horizontal axes and one upwards, as columns (3, 3)."""
-    across = np.cross(down, np.eye(3)[np.argmin(np.abs(down))])
-    across /= np.linalg.norm(across)
-    return np.stack([across, np.cross(down, across), -down], axis=1)
