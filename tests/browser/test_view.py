@@ -48,8 +48,8 @@ def test_the_cloth_is_there_and_moves_as_the_buttons_say(viewer, visit, pixels, 
     steps = viewer.runner.steps
     still(page)
     moved = seen(pixels(page))
-    # wherever it is paused in its swing: seen along its plane it covers 0.012
-    assert moved.mean() > 0.005
+    # wherever it is paused in its swing: seen along its plane it covers 0.004 to 0.012
+    assert moved.mean() > 0.002
     assert (moved != start).mean() > 0.02
     assert viewer.runner.steps == steps
     page.get_by_role("button", name="step", exact=True).click()

@@ -6,6 +6,9 @@ nothing that takes its energy. So a sheet is swept more often while its load goe
 
     K(v) = 1 + (K - 1) max(1 - v / slow, 0)      v > 0: speed of the load upwards      slow = 3 g h
 
+A cloth moves as if it were heavier before it is swept more than `SWEEPS` times, or where a body moves what is beneath
+it by more than `STILL` edges in a substep, as beneath other loads (`shinari.systems.surface_contact.loads`).
+
 The spring gives back 1 / K of what it took, and comes to rest between both. A sheet that is asked to be elastic, by a
 compliance of more than a tenth of that of the spring, is swept as often on both ways.
 
@@ -14,12 +17,14 @@ load: a light one then kept the sheet moving.) K follows from the mass of the bo
 the sheet, once a step: it does not follow the force.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, kernel
+from shinari.compute import Field, Program, Record, convert, kernel
 from shinari.maths.vec3 import dot
+from shinari.model.model import Model
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
@@ -29,9 +34,13 @@ from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, Contact
 from shinari.systems.coupling.system import BodyParticles
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rows.system import BlockSolver, block_solvers
+from shinari.systems.surface_contact.heavier import Factors, Heavier, Needed
+from shinari.systems.surface_contact.heavy_loads import SWEEPS
 from shinari.systems.surface_contact.loads import SLOW, STRETCHING
 from shinari.systems.surface_contact.upright import Drift, PinnedDrift, upright_axes
 
+# Name in the state of the mass of the bodies that each object carries [kg], (T,).
+CARRIED_BODIES = "body_loads/carried"
 # A contact presses downwards where the vertical part of its normal is more than this.
 STEEP = 0.1
 
@@ -41,6 +50,10 @@ class Carriers(Record):
 
     carries = Field(np.bool_, doc="whether it is a cloth or a rope")
     wanted = Field(np.float64, doc="sweeps that the bodies above it ask for as they go down")
+    heavier = Field(np.float64, doc="how much heavier it moves beneath them")
+    above = Field(np.float64, unit="kg", doc="mass of these bodies")
+    fading = Field(np.float64, doc="what is left in a substep of a load that no longer presses")
+    carried = Field(np.float64, unit="kg", doc="load that it carries", saved=True)
     rigid = Field(np.float64, doc="1 where it should give nothing back, 0 where it is elastic")
     pressing = Field(np.float64, unit="kg", doc="mass of the bodies that press on it")
     momentum = Field(np.float64, unit="kg m/s", doc="of these upwards")
@@ -89,14 +102,35 @@ def find_pressing(_, counts: Counts, contacts: Contacts, items: Items, contact_p
 
 
 @kernel
-def choose_sweeps(_, carriers: Carriers, drift: Drift, plan: Plan):
+def choose_factors(_, carriers: Carriers, factors: Factors, needed: Needed):
+    """How much heavier sheets are in a substep: as they carry what is above them, or what is left of it."""
+    needed.needed[0] = 0
+    for t in range(len(carriers)):
+        part = min(carriers.carried[t] / carriers.above[t], 1.0) if carriers.above[t] > 0.0 else 0.0
+        factors.factor[t] = convert(1.0 / (1.0 + (carriers.heavier[t] - 1.0) * part), factors.factor[t])
+        if carriers.heavier[t] > 1.0 and part > 0.0:
+            needed.needed[0] = 1
+
+
+@kernel
+def remember_loads(_, carriers: Carriers, plan: Plan):
+    """What each sheet has carried in a substep."""
+    for t in range(len(carriers)):
+        left = carriers.carried[t] * carriers.fading[t]
+        presses = plan.loaded[0] != 0 and carriers.pressing[t] > 0.0
+        carriers.carried[t] = carriers.above[t] if presses else left
+
+
+@kernel
+def choose_sweeps(_, carriers: Carriers, factors: Factors, drift: Drift, plan: Plan, few: np.float64):
     """How many sweeps a pass has."""
     sweeps = 1.0
     for t in range(len(carriers)):
         if carriers.pressing[t] > 0.0:
             rising = carriers.momentum[t] / carriers.pressing[t] - drift.speed[t]
             part = carriers.rigid[t] * min(max(rising / plan.slow[0], 0.0), 1.0)
-            sweeps = max(sweeps, 1.0 + (carriers.wanted[t] - 1.0) * (1.0 - part))
+            wanted = max(carriers.wanted[t] * np.float64(factors.factor[t]), min(carriers.wanted[t], few))
+            sweeps = max(sweeps, 1.0 + (wanted - 1.0) * (1.0 - part))
     # there are two further passes at least
     plan.sweeps[0] = np.int64(0.5 * (sweeps - 1.0) + 0.5)
 
@@ -111,6 +145,10 @@ class BodyLoadModel(SystemModel):
 
     objects: int
     rebound = True
+
+    def start(self, model: Model) -> dict[str, np.ndarray]:
+        """Mass of the bodies that each object carries."""
+        return {CARRIED_BODIES: np.zeros(self.objects)}
 
     def bind(self, bound: BoundSystems) -> "list[BodyLoads]":
         """The loads of a simulation; none where nothing weighs."""
@@ -147,9 +185,14 @@ class BodyLoads(System):
         g = float(np.linalg.norm(model.gravity))
         self._frame = upright_axes(model.gravity)
         self._plan.up[0], self._plan.slow[0] = -model.gravity / g, SLOW * g * bound.settings.substep
+        self._table.bind(carried=bound.state.system_arrays[CARRIED_BODIES])
         for each in found:
+            self._table.fading[each.number] = math.exp(-bound.settings.substep / each.memory) if each.sheet else 0.0
             self._table.carries[each.number], self._table.rigid[each.number] = True, each.rigid
         self._drift = PinnedDrift(model, bound.particles, self._table.carries)
+        sheets = np.zeros(objects, bool)
+        sheets[[each.number for each in found if each.sheet]] = True
+        self._heavier = Heavier(bound, self._drift.upright, sheets)
         self._rows: list[BlockSolver] = [
             solver
             for name, solver in block_solvers(bound).items()
@@ -170,13 +213,17 @@ class BodyLoads(System):
     def begin(self, time: float, ends: np.ndarray) -> None:
         """A step begins: weigh the bodies above each carrier."""
         for each, masses in zip(self._carriers, self.above(), strict=True):
-            self._table.wanted[each.number] = each.wanted(float(masses.sum()))
+            self._table.above[each.number] = load = float(masses.sum())
+            self._table.wanted[each.number] = each.wanted(load)
+            self._table.heavier[each.number] = each.heavier(masses) if each.sheet else 1.0
         self._plan.loaded[0] = int((self._table.wanted > 1.0).any())
 
     def record_detect(self, p: Program) -> None:
         """Record that the velocities of carriers are measured."""
         with p.when((self._plan.loaded, 0)):
             self._drift.record(p)
+        p.serial(choose_factors, self._table, self._heavier.factors, self._heavier.needed)
+        self._heavier.record_raise(p)
 
     def record_between(self, p: Program) -> None:
         """Record further sweeps over the rows that stretch, and over the contacts with bodies."""
@@ -186,8 +233,13 @@ class BodyLoads(System):
             p.serial(begin_search, table, plan)
             for each in contacts.lists:
                 p.serial(find_pressing, each.counts, each.contacts, each.items, *moving, self._found, table, plan)
-            p.serial(choose_sweeps, table, self._drift.drift, plan)
+            p.serial(choose_sweeps, table, self._heavier.factors, self._drift.drift, plan, SWEEPS)
             with p.loop((plan.sweeps, 0)):
                 for solver in self._rows:
                     solver.record_project(p, False)
                 contacts.record_contacts(p, False)
+
+    def record_finish(self, p: Program) -> None:
+        """Record that what is carried is remembered, and that sheets are as heavy as they are."""
+        p.serial(remember_loads, self._table, self._plan)
+        self._heavier.record_restore(p)

@@ -30,10 +30,12 @@ from shinari.scene.body import Body
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.objects import ParticleObject
 from shinari.systems.coupling.attachments import Attachments
-from shinari.systems.surface_contact.heavy_loads import MOST_SWEEPS, STRAIN, sheet_sweeps
+from shinari.systems.surface_contact.heavy_loads import MOST_SWEEPS, SHARE, STRAIN, SWEEPS, load_memory, sheet_sweeps
 
 # Displacement beneath a body, in edges, that is told, and one that is small; least number of particles that carry one.
 DENT, CALM, FEWEST = 0.17, 0.06, 3.0
+# The same that is left beneath a cloth as it moves as if it were heavier.
+STILL = 0.03
 # Fewest sweeps while a load goes down, and strain of one sweep above which it takes these.
 LEAST, TAUT = 3.0, 1e-3
 # A load that asks for so many times more than the most sweeps is told.
@@ -54,6 +56,8 @@ class BodyCarrier:
         rigid: 1 where it should give nothing back, 0 where it is elastic.
         bodies: Bodies that can lie on it.
         dents: How far each of these moves what is beneath it in a substep, in edges.
+        sheet: Whether it is a cloth.
+        memory: Time over which a load that has left is forgotten [s].
     """
 
     number: int
@@ -63,6 +67,13 @@ class BodyCarrier:
     rigid: float
     bodies: np.ndarray
     dents: np.ndarray
+    sheet: bool
+    memory: float
+
+    def heavier(self, masses: np.ndarray) -> float:
+        """How much heavier a sheet moves beneath bodies of these masses [kg], 0 where one is not above it."""
+        load, dent = float(masses.sum()) / self.mass, float(self.dents[masses > 0.0].max(initial=0.0))
+        return min(max(self.strain * load / SWEEPS, dent / STILL, 1.0), 1.0 + SHARE * load)
 
     def wanted(self, load: float) -> float:
         """Sweeps that a load [kg] asks for; 1 where it is too light to matter."""
@@ -95,6 +106,8 @@ def body_carriers(bound: BoundSystems) -> list[BodyCarrier]:
                     strain=_strain_sweeps(obj, len(masses), fall),
                     rigid=max(1.0 - _compliance(obj, edge) / (ELASTIC * one_sweep), 0.0),
                     bodies=np.array(bodies),
+                    sheet=obj.kind == "cloth",
+                    memory=load_memory(obj, float(np.linalg.norm(model.gravity))),
                     dents=np.array([_dent(scene.bodies[k], edge, light, fall, obj.faces is None) for k in bodies]),
                 )
             )

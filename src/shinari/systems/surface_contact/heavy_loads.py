@@ -92,6 +92,12 @@ def sheet_sweeps(fall: float, count: int, area: float) -> float:
     return 1.5 * fall * count / (math.sqrt(area) * STRAIN)
 
 
+def load_memory(sheet: ParticleObject, g: float) -> float:
+    """Time over which a load that has left a sheet is forgotten [s]; 0 of what is no sheet."""
+    area = 0.0 if sheet.faces is None else float(face_normals_areas(sheet.positions, sheet.faces)[1].sum())
+    return MEMORY * math.sqrt(math.sqrt(area) / g) if g > 0.0 else 0.0
+
+
 def carriers(bound: BoundSystems, who: Participants, loads: np.ndarray, sheets: np.ndarray) -> list[Carrier]:
     """The cloths of a scene that may carry something.
 
@@ -151,7 +157,7 @@ def _carrier(
         dent=weight / light * fall / (beneath * radius * DENT),
         jolt=fall * layer * area / (mass * JOLT) if held else 0.0,
         share=SHARE if held else 0.0,
-        memory=MEMORY * math.sqrt(math.sqrt(area) / g),
+        memory=load_memory(sheet, g),
         heaviest=heaviest,
         ratio=weight / light,
     )

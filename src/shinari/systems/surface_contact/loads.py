@@ -33,15 +33,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shinari.compute import Field, Program, Record, convert, function, kernel, real
+from shinari.compute import Field, Program, Record, convert, function, kernel
 from shinari.compute.kernels import STEADY
-from shinari.maths.vec3 import ONE, scale
+from shinari.maths.vec3 import ONE
 from shinari.model.model import Model
 from shinari.model.particles import Particles
 from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
 from shinari.systems.rows.system import BlockSolver, block_solvers
+from shinari.systems.surface_contact.heavier import Factors, Heavier, Needed
 from shinari.systems.surface_contact.heavy_loads import (
     MOST_SWEEPS,
     SWEEPS,
@@ -79,14 +80,12 @@ class Carriers(Record):
     around = Field(np.float64, unit="kg", doc="the same, by the magnitude of n_up")
     momentum = Field(np.float64, unit="kg m/s", doc="of that upwards")
     carried = Field(np.float64, unit="kg", doc="load that a sheet carries", saved=True)
-    factor = Field(real, doc="on the inverse masses in this substep")
 
 
 class Plan(Record):
     """One row: what is done in this substep."""
 
     sweeps = Field(np.int64, doc="sweeps in each further pass over the contacts")
-    heavier = Field(np.int64, doc="whether a sheet is heavier than it is")
     search = Field(np.int64, doc="number of the search for what is close")
 
 
@@ -95,14 +94,6 @@ class Owners(Record):
 
     object_index = Field(np.uint16)
     search = Field(np.int64, doc="search in which it was last found")
-
-
-class SheetMasses(Record):
-    """Free particles of sheets, and their inverse masses without a load."""
-
-    particle = Field(np.uint32)
-    object_index = Field(np.uint16)
-    inverse_mass = Field(real, unit="1/kg")
 
 
 @function
@@ -145,12 +136,12 @@ def load_of(t, carriers, above):
 
 
 @kernel
-def choose_sweeps(_, carriers: Carriers, weights: Weights, drift: Drift, plan: Plan, few: np.float64,
-                  most: np.float64, slow: np.float64):  # fmt: skip
+def choose_sweeps(_, carriers: Carriers, weights: Weights, drift: Drift, plan: Plan, factors: Factors, needed: Needed,
+                  few: np.float64, most: np.float64, slow: np.float64):  # fmt: skip
     """How many sweeps a substep has, and how much heavier sheets are in it."""
-    sweeps, plan.heavier[0] = 1.0, 0
+    sweeps, needed.needed[0] = 1.0, 0
     for t in range(len(carriers)):
-        carriers.factor[t] = ONE
+        factors.factor[t] = ONE
         load = load_of(t, carriers, weights.above[t]) if carriers.sheet[t] else 0.0
         carriers.carried[t] = load
         if load > 0.0:
@@ -161,27 +152,10 @@ def choose_sweeps(_, carriers: Carriers, weights: Weights, drift: Drift, plan: P
             down = 1.0 - min(max(rising / slow, 0.0), 1.0)
             sweeps = max(sweeps, 1.0 + (min(max(wanted / heavier, carriers.least[t]), most) - 1.0) * down)
             if heavier > 1.0:
-                carriers.factor[t] = convert(1.0 / heavier, carriers.factor[t])
-                plan.heavier[0] = 1
+                factors.factor[t] = convert(1.0 / heavier, factors.factor[t])
+                needed.needed[0] = 1
     # there are two further passes at least
     plan.sweeps[0] = np.int64(np.ceil(0.5 * (sweeps - 1.0)))
-
-
-@kernel(mixed=True)
-def raise_mass(k, sheets: SheetMasses, carriers: Carriers, particles: Particles, upright: Upright,
-               speed: np.float64):  # fmt: skip
-    """Let a particle of a sheet be heavier, but weigh no more; `speed`: what gravity adds in the substep [m/s]."""
-    i, factor = sheets.particle[k], carriers.factor[sheets.object_index[k]]
-    particles.x[i, 3] = sheets.inverse_mass[k] * factor
-    less = scale(upright.up[0], (1.0 - np.float64(factor)) * speed)
-    v = particles.v[i]
-    particles.v[i] = v[0] + less[0], v[1] + less[1], v[2] + less[2]
-
-
-@kernel
-def restore_mass(k, sheets: SheetMasses, particles: Particles):
-    """Let a particle of a sheet be as heavy as it is."""
-    particles.x[sheets.particle[k], 3] = sheets.inverse_mass[k]
 
 
 @dataclass(frozen=True)
@@ -229,11 +203,11 @@ class Loads(System):
     advice = "sweeps for loads on cloth: more substeps, or a heavier or coarser cloth, need fewer"
 
     def __init__(self, loads: LoadModel, found: list[Carrier], bound: BoundSystems, contacts: SurfaceContacts) -> None:
-        model, state, precision = bound.model, bound.state, bound.model.real
+        model, precision = bound.model, bound.model.real
         self._contacts, self._particles = contacts, bound.particles
         self._plan = Plan.zeros(1, precision)
         self._carriers = Carriers.zeros(len(loads.sheets), precision)
-        self._carriers.bind(carried=state.system_arrays[LOADS], load=loads.loads)
+        self._carriers.bind(carried=bound.state.system_arrays[LOADS], load=loads.loads)
         g, h = float(np.linalg.norm(model.gravity)), bound.settings.substep
         for each in found:
             t = each.number
@@ -243,14 +217,11 @@ class Loads(System):
             self._carriers.fading[t] = math.exp(-h / each.memory)
         self._owners = Owners.zeros(model.particle_count, precision)
         self._owners.bind(object_index=model.owners)
-        who = np.flatnonzero(self._carriers.sheet[model.owners] & (model.inverse_masses > 0.0))
-        self._sheets = SheetMasses.zeros(len(who), precision)
-        self._sheets.particle[...], self._sheets.object_index[...] = who, model.owners[who]
-        self._sheets.inverse_mass[...] = state.x[who, 3] = model.inverse_masses[who]
         self._drift = PinnedDrift(model, bound.particles, self._carriers.sheet)
         numbers = [each.number for each in found]
-        self._weighing = Weighing(bound, self._drift.upright, loads.loads, numbers, who)
-        self._speed = g * h
+        self._heavier = Heavier(bound, self._drift.upright, self._carriers.sheet)
+        self._weighing = Weighing(bound, self._drift.upright, loads.loads, numbers, self._heavier.who)
+        self._slow = SLOW * g * h
         self._rows: list[BlockSolver] = [
             solver
             for name, solver in block_solvers(bound).items()
@@ -264,14 +235,13 @@ class Loads(System):
     def record_detect(self, p: Program) -> None:
         """Record how much is done in the substep, and that sheets are heavier."""
         rows, counts, plan = self._contacts.rows.rows, self._contacts.rows.table, self._plan
-        upright = self._drift.upright
-        p.serial(find_close, rows, counts, self._owners, self._particles, self._carriers, plan, upright)
+        records = self._owners, self._particles, self._carriers, plan, self._drift.upright
+        p.serial(find_close, rows, counts, *records)
         self._drift.record(p)
-        records = self._carriers, self._weighing.weights, self._drift.drift, plan
-        p.serial(choose_sweeps, *records, SWEEPS, MOST_SWEEPS, SLOW * self._speed)
-        with p.when((plan.heavier, 0)):
-            records = self._sheets, self._carriers, self._particles, upright
-            p.launch(raise_mass, *records, self._speed, count=len(self._sheets), grain=4096)
+        heavier = self._heavier
+        records = self._carriers, self._weighing.weights, self._drift.drift, plan, heavier.factors, heavier.needed
+        p.serial(choose_sweeps, *records, SWEEPS, MOST_SWEEPS, self._slow)
+        heavier.record_raise(p)
 
     def record_between(self, p: Program) -> None:
         """Record further sweeps over the rows that stretch, and over the contacts of surfaces."""
@@ -282,5 +252,4 @@ class Loads(System):
 
     def record_finish(self, p: Program) -> None:
         """Record that sheets are as heavy as they are."""
-        with p.when((self._plan.heavier, 0)):
-            p.launch(restore_mass, self._sheets, self._particles, count=len(self._sheets), grain=4096)
+        self._heavier.record_restore(p)
