@@ -6,7 +6,7 @@ nothing that takes its energy. So a sheet is swept more often while its load goe
 
     K(v) = 1 + (K - 1) max(1 - v / slow, 0)      v > 0: speed of the load upwards      slow = 3 g h
 
-A cloth moves as if it were heavier before it is swept more than `SWEEPS` times, or where a body moves what is beneath
+A cloth moves as if it were heavier before it is swept more than `LEAST` times, or where a body moves what is beneath
 it by more than `STILL` edges in a substep, as beneath other loads (`shinari.systems.surface_contact.loads`).
 
 The spring gives back 1 / K of what it took, and comes to rest between both. A sheet that is asked to be elastic, by a
@@ -29,13 +29,12 @@ from shinari.model.system import System
 from shinari.model.system_model import BoundSystems, SystemModel
 from shinari.scene.contents import Contents
 from shinari.systems.colliders.supports import lies_on_ground
-from shinari.systems.coupling.heavy_bodies import BodyCarrier, bodies_above, body_carriers, warn_of_heavy_bodies
+from shinari.systems.coupling.heavy_bodies import LEAST, BodyCarrier, bodies_above, body_carriers, warn_of_heavy_bodies
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, ContactParticles, Contacts, Counts, Items
 from shinari.systems.coupling.system import BodyParticles
 from shinari.systems.rigid.frames import Frames
 from shinari.systems.rows.system import BlockSolver, block_solvers
 from shinari.systems.surface_contact.heavier import Factors, Heavier, Needed
-from shinari.systems.surface_contact.heavy_loads import SWEEPS
 from shinari.systems.surface_contact.loads import SLOW, STRETCHING
 from shinari.systems.surface_contact.upright import Drift, PinnedDrift, upright_axes
 
@@ -122,14 +121,14 @@ def remember_loads(_, carriers: Carriers, plan: Plan):
 
 
 @kernel
-def choose_sweeps(_, carriers: Carriers, factors: Factors, drift: Drift, plan: Plan, few: np.float64):
+def choose_sweeps(_, carriers: Carriers, factors: Factors, drift: Drift, plan: Plan, least: np.float64):
     """How many sweeps a pass has."""
     sweeps = 1.0
     for t in range(len(carriers)):
         if carriers.pressing[t] > 0.0:
             rising = carriers.momentum[t] / carriers.pressing[t] - drift.speed[t]
             part = carriers.rigid[t] * min(max(rising / plan.slow[0], 0.0), 1.0)
-            wanted = max(carriers.wanted[t] * np.float64(factors.factor[t]), min(carriers.wanted[t], few))
+            wanted = max(carriers.wanted[t] * np.float64(factors.factor[t]), min(carriers.wanted[t], least))
             sweeps = max(sweeps, 1.0 + (wanted - 1.0) * (1.0 - part))
     # there are two further passes at least
     plan.sweeps[0] = np.int64(0.5 * (sweeps - 1.0) + 0.5)
@@ -233,7 +232,7 @@ class BodyLoads(System):
             p.serial(begin_search, table, plan)
             for each in contacts.lists:
                 p.serial(find_pressing, each.counts, each.contacts, each.items, *moving, self._found, table, plan)
-            p.serial(choose_sweeps, table, self._heavier.factors, self._drift.drift, plan, SWEEPS)
+            p.serial(choose_sweeps, table, self._heavier.factors, self._drift.drift, plan, LEAST)
             with p.loop((plan.sweeps, 0)):
                 for solver in self._rows:
                     solver.record_project(p, False)

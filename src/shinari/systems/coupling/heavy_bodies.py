@@ -30,12 +30,12 @@ from shinari.scene.body import Body
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.objects import ParticleObject
 from shinari.systems.coupling.attachments import Attachments
-from shinari.systems.surface_contact.heavy_loads import MOST_SWEEPS, SHARE, STRAIN, SWEEPS, load_memory, sheet_sweeps
+from shinari.systems.surface_contact.heavy_loads import MOST_SWEEPS, SHARE, STRAIN, load_memory, sheet_sweeps
 
 # Displacement beneath a body, in edges, that is told, and one that is small; least number of particles that carry one.
 DENT, CALM, FEWEST = 0.17, 0.06, 3.0
 # The same that is left beneath a cloth as it moves as if it were heavier.
-STILL = 0.03
+STILL = 0.01
 # Fewest sweeps while a load goes down, and strain of one sweep above which it takes these.
 LEAST, TAUT = 3.0, 1e-3
 # A load that asks for so many times more than the most sweeps is told.
@@ -73,7 +73,7 @@ class BodyCarrier:
     def heavier(self, masses: np.ndarray) -> float:
         """How much heavier a sheet moves beneath bodies of these masses [kg], 0 where one is not above it."""
         load, dent = float(masses.sum()) / self.mass, float(self.dents[masses > 0.0].max(initial=0.0))
-        return min(max(self.strain * load / SWEEPS, dent / STILL, 1.0), 1.0 + SHARE * load)
+        return min(max(self.strain * load / LEAST, dent / STILL, 1.0), 1.0 + SHARE * load)
 
     def wanted(self, load: float) -> float:
         """Sweeps that a load [kg] asks for; 1 where it is too light to matter."""
