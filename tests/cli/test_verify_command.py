@@ -108,7 +108,7 @@ def test_a_check_that_ends_in_an_error_has_failed_and_the_others_go_on(
     ("rods", {"rods"}),
     ("Shape matching", {"shape_matching"}),
     ("rigid-joints", {"rigid_joints"}),
-    ("fluid", {"fluids", "fluid_levels", "fluid_effects"}),
+    ("fluid", {"fluids", "fluid_levels", "fluid_effects", "fluids_on_cloth"}),
 ])  # fmt: skip
 def test_a_name_takes_a_family(name: str, families: set[str]) -> None:
     assert {entry.family for entry, _ in select_checks([name])} == families
