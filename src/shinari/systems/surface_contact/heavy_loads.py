@@ -48,6 +48,8 @@ POURED = "grains", "fluid"
 SWEEPS, SHARE, MOST_SWEEPS = 2.0, 0.3, 40.0
 # Displacement of a sheet by the weight of a layer of particles in a substep, in their size.
 JOLT = 0.002
+# Part of a sheet that a load has to cover for that; what covers less is told by the dent of a particle.
+COVERS = 0.1
 # Time over which a load that has left is forgotten, over that of a fall by the side of the sheet (L / g)^(1/2).
 MEMORY = 0.5
 # A load that asks for so many times more than all this is told.
@@ -148,14 +150,13 @@ def _carrier(
     beneath = max(CARRIERS, math.pi * (radius / edge) ** 2)
     assert sheet.faces is not None
     area = float(face_normals_areas(sheet.positions, sheet.faces)[1].sum())
-    layer = max(min(_density(objects[k]), float(objects[k].masses.sum()) / (area * _size(objects[k]))) for k in others)
     return Carrier(
         number=number,
         mass=mass,
         load=sum(float(objects[k].masses.sum()) for k in others if _counts(bound, objects[k], sheet, held)),
         strain=sheet_sweeps(fall, len(masses), area),
         dent=weight / light * fall / (beneath * radius * DENT),
-        jolt=fall * layer * area / (mass * JOLT) if held else 0.0,
+        jolt=fall * max(_layer(objects[k], area) for k in others) * area / (mass * JOLT) if held else 0.0,
         share=SHARE if held else 0.0,
         memory=load_memory(sheet, g),
         heaviest=heaviest,
@@ -207,6 +208,12 @@ def _density(load: ParticleObject) -> float:
     if isinstance(load.material, SoftMaterial):
         return load.material.density
     return float(load.masses.max() / (2.0 * load.radii.max()) ** 3)
+
+
+def _layer(load: ParticleObject, area: float) -> float:
+    """Density of a load in a layer over a sheet of an area, as far as it covers it [kg/m^3]; 0 where that is little."""
+    covers = float(load.masses.sum()) / (_density(load) * _size(load) * area)
+    return _density(load) * min(covers, 1.0) if covers >= COVERS else 0.0
 
 
 def _size(load: ParticleObject) -> float:
