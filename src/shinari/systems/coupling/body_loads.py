@@ -33,10 +33,9 @@ from shinari.systems.coupling.heavy_bodies import LEAST, BodyCarrier, bodies_abo
 from shinari.systems.coupling.records import BodyShapeTable, BodySweeps, ContactParticles, Contacts, Counts, Items
 from shinari.systems.coupling.system import BodyParticles
 from shinari.systems.rigid.frames import Frames
-from shinari.systems.rows.system import BlockSolver, block_solvers
 from shinari.systems.surface_contact.heavier import Factors, Heavier, Needed
-from shinari.systems.surface_contact.loads import SLOW, STRETCHING
-from shinari.systems.surface_contact.upright import Drift, PinnedDrift, upright_axes
+from shinari.systems.surface_contact.loads import SLOW, stretching_rows
+from shinari.systems.surface_contact.upright import Drift, PinnedDrift, Upright, upright_axes
 
 # Name in the state of the mass of the bodies that each object carries [kg], (T,).
 CARRIED_BODIES = "body_loads/carried"
@@ -64,7 +63,6 @@ class Plan(Record):
     loaded = Field(np.int64, doc="whether a body is above something that may carry it")
     sweeps = Field(np.int64, doc="sweeps in each further pass over the contacts")
     search = Field(np.int64, doc="number of the search for bodies that press")
-    up = Field(np.float64, 3, doc="direction against gravity")
     slow = Field(np.float64, unit="m/s", doc="speed upwards from which on there is one sweep")
 
 
@@ -85,7 +83,7 @@ def begin_search(_, carriers: Carriers, plan: Plan):
 @kernel
 def find_pressing(_, counts: Counts, contacts: Contacts, items: Items, contact_particles: ContactParticles,
                   body_shapes: BodyShapeTable, frames: Frames, body_sweeps: BodySweeps, found: Found,
-                  carriers: Carriers, plan: Plan):  # fmt: skip
+                  carriers: Carriers, plan: Plan, upright: Upright):  # fmt: skip
     """Mass and momentum of the bodies that press on each cloth and rope, where it lies on no collider."""
     for m in range(counts.contacts[0]):
         e, b = contacts.item[m], body_shapes.frame[contacts.body_shape[m]]
@@ -94,10 +92,10 @@ def find_pressing(_, counts: Counts, contacts: Contacts, items: Items, contact_p
             lies = lies_on_ground(contact_particles, i[0]) or lies_on_ground(contact_particles, i[1])
             lies = lies or lies_on_ground(contact_particles, i[2])
             w = frames.inverse_mass[b]
-            if w > 0.0 and not lies and dot(contacts.normal[m], plan.up[0]) < -STEEP:
+            if w > 0.0 and not lies and dot(contacts.normal[m], upright.up[0]) < -STEEP:
                 found.search[b] = plan.search[0]
                 carriers.pressing[t] += 1.0 / w
-                carriers.momentum[t] += dot(body_sweeps.start_v[b], plan.up[0]) / w
+                carriers.momentum[t] += dot(body_sweeps.start_v[b], upright.up[0]) / w
 
 
 @kernel
@@ -118,6 +116,8 @@ def remember_loads(_, carriers: Carriers, plan: Plan):
         left = carriers.carried[t] * carriers.fading[t]
         presses = plan.loaded[0] != 0 and carriers.pressing[t] > 0.0
         carriers.carried[t] = carriers.above[t] if presses else left
+        # no substep takes what the last one found, which is not in the state
+        carriers.pressing[t] = 0.0
 
 
 @kernel
@@ -183,7 +183,7 @@ class BodyLoads(System):
         self._found = Found.zeros(len(contacts.frames), np.float64)
         g = float(np.linalg.norm(model.gravity))
         self._frame = upright_axes(model.gravity)
-        self._plan.up[0], self._plan.slow[0] = -model.gravity / g, SLOW * g * bound.settings.substep
+        self._plan.slow[0] = SLOW * g * bound.settings.substep
         self._table.bind(carried=bound.state.system_arrays[CARRIED_BODIES])
         for each in found:
             self._table.fading[each.number] = math.exp(-bound.settings.substep / each.memory) if each.sheet else 0.0
@@ -192,11 +192,7 @@ class BodyLoads(System):
         sheets = np.zeros(objects, bool)
         sheets[[each.number for each in found if each.sheet]] = True
         self._heavier = Heavier(bound, self._drift.upright, sheets)
-        self._rows: list[BlockSolver] = [
-            solver
-            for name, solver in block_solvers(bound).items()
-            if name in STRETCHING and self._table.carries[model.owners[solver.block.indices]].any()
-        ]
+        self._rows = stretching_rows(bound, self._table.carries)
 
     def above(self) -> list[np.ndarray]:
         """Mass of each body that can lie on a carrier and is above it, else 0 [kg]."""
@@ -231,7 +227,17 @@ class BodyLoads(System):
         with p.when((plan.loaded, 0)):
             p.serial(begin_search, table, plan)
             for each in contacts.lists:
-                p.serial(find_pressing, each.counts, each.contacts, each.items, *moving, self._found, table, plan)
+                p.serial(
+                    find_pressing,
+                    each.counts,
+                    each.contacts,
+                    each.items,
+                    *moving,
+                    self._found,
+                    table,
+                    plan,
+                    self._drift.upright,
+                )
             p.serial(choose_sweeps, table, self._heavier.factors, self._drift.drift, plan, LEAST)
             with p.loop((plan.sweeps, 0)):
                 for solver in self._rows:

@@ -24,13 +24,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from shinari.errors import ContactWarning, warn
-from shinari.geometry.topology import edges, face_normals_areas
+from shinari.geometry.topology import edges
 from shinari.model.system_model import BoundSystems
 from shinari.scene.body import Body
 from shinari.scene.materials import ClothMaterial, RopeMaterial
 from shinari.scene.objects import ParticleObject
 from shinari.systems.coupling.attachments import Attachments
-from shinari.systems.surface_contact.heavy_loads import MOST_SWEEPS, SHARE, STRAIN, load_memory, sheet_sweeps
+from shinari.systems.surface_contact.heavy_loads import (
+    MOST_SWEEPS,
+    SHARE,
+    STRAIN,
+    load_memory,
+    sheet_area,
+    sheet_sweeps,
+)
 
 # Displacement beneath a body, in edges, that is told, and one that is small; least number of particles that carry one.
 DENT, CALM, FEWEST = 0.17, 0.06, 3.0
@@ -107,7 +114,7 @@ def body_carriers(bound: BoundSystems) -> list[BodyCarrier]:
                     rigid=max(1.0 - _compliance(obj, edge) / (ELASTIC * one_sweep), 0.0),
                     bodies=np.array(bodies),
                     sheet=obj.kind == "cloth",
-                    memory=load_memory(obj, float(np.linalg.norm(model.gravity))),
+                    memory=load_memory(sheet_area(obj), float(np.linalg.norm(model.gravity))),
                     dents=np.array([_dent(scene.bodies[k], edge, light, fall, obj.faces is None) for k in bodies]),
                 )
             )
@@ -155,7 +162,7 @@ def _held(bound: BoundSystems) -> np.ndarray:
 def _strain_sweeps(obj: ParticleObject, count: int, fall: float) -> float:
     """Sweeps for the strain of a cloth or a rope of so many free particles by a load of its own mass."""
     if obj.faces is not None:
-        return sheet_sweeps(fall, count, float(face_normals_areas(obj.positions, obj.faces)[1].sum()))
+        return sheet_sweeps(fall, count, sheet_area(obj))
     length = float(np.linalg.norm(np.diff(obj.positions, axis=0), axis=1).sum())
     return fall * count**2 / (length * STRAIN)
 

@@ -94,9 +94,13 @@ def sheet_sweeps(fall: float, count: int, area: float) -> float:
     return 1.5 * fall * count / (math.sqrt(area) * STRAIN)
 
 
-def load_memory(sheet: ParticleObject, g: float) -> float:
-    """Time over which a load that has left a sheet is forgotten [s]; 0 of what is no sheet."""
-    area = 0.0 if sheet.faces is None else float(face_normals_areas(sheet.positions, sheet.faces)[1].sum())
+def sheet_area(sheet: ParticleObject) -> float:
+    """Area of a sheet [m^2]; 0 of what is no sheet."""
+    return 0.0 if sheet.faces is None else float(face_normals_areas(sheet.positions, sheet.faces)[1].sum())
+
+
+def load_memory(area: float, g: float) -> float:
+    """Time over which a load that has left a sheet of an area [m^2] is forgotten [s]."""
     return MEMORY * math.sqrt(math.sqrt(area) / g) if g > 0.0 else 0.0
 
 
@@ -148,8 +152,7 @@ def _carrier(
     weight, light = float(objects[heaviest].masses.max()), float(np.median(masses))
     radius, mass = 0.5 * _size(objects[heaviest]), float(masses.sum())
     beneath = max(CARRIERS, math.pi * (radius / edge) ** 2)
-    assert sheet.faces is not None
-    area = float(face_normals_areas(sheet.positions, sheet.faces)[1].sum())
+    area = sheet_area(sheet)
     return Carrier(
         number=number,
         mass=mass,
@@ -158,7 +161,7 @@ def _carrier(
         dent=weight / light * fall / (beneath * radius * DENT),
         jolt=fall * max(_layer(objects[k], area) for k in others) * area / (mass * JOLT) if held else 0.0,
         share=SHARE if held else 0.0,
-        memory=load_memory(sheet, g),
+        memory=load_memory(area, g),
         heaviest=heaviest,
         ratio=weight / light,
     )

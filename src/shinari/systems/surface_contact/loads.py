@@ -193,6 +193,16 @@ def build_loads(scene: Contents) -> LoadModel | None:
     return LoadModel(loads, sheets) if loads.any() and sheets.any() else None
 
 
+def stretching_rows(bound: BoundSystems, objects: np.ndarray) -> list[BlockSolver]:
+    """The rows that stretch of some objects, (T,) bool, which are swept further."""
+    owners = bound.model.owners
+    return [
+        solver
+        for name, solver in block_solvers(bound).items()
+        if name in STRETCHING and objects[owners[solver.block.indices]].any()
+    ]
+
+
 class Loads(System):
     """What lies on the cloths of one simulation."""
 
@@ -222,11 +232,7 @@ class Loads(System):
         self._heavier = Heavier(bound, self._drift.upright, self._carriers.sheet)
         self._weighing = Weighing(bound, self._drift.upright, loads.loads, numbers, self._heavier.who)
         self._slow = SLOW * g * h
-        self._rows: list[BlockSolver] = [
-            solver
-            for name, solver in block_solvers(bound).items()
-            if name in STRETCHING and self._carriers.sheet[model.owners[solver.block.indices]].any()
-        ]
+        self._rows = stretching_rows(bound, self._carriers.sheet)
 
     def record_begin(self, p: Program) -> None:
         """Record that what is above each sheet is weighed."""
