@@ -148,7 +148,10 @@ class Contacts(Record):
     gap = Field(np.float64, unit="m", doc="gap at the start of the substep")
     weights = Field(np.float64, 3, doc="weights of the point of the item that touches")
     bound = Field(
-        np.float64, 3, unit="m", doc="length of the paths of a particle and the piece until which they cannot touch"
+        np.float64,
+        3,
+        unit="m",
+        doc="length of the paths of a particle and the piece until which they cannot touch, or hardly push otherwise",
     )
     plane = Field(np.float64, 4, doc="normal of a plane that the piece is behind, in its axes, and where it is [m]")
     along = Field(
@@ -185,6 +188,7 @@ class Progress(Record):
     escape = Field(np.float64, unit="m/s", doc="speed at which what was inside comes out")
     substep = Field(np.float64, unit="s")
     largest = Field(np.float64, unit="m", doc="farthest that a push moved a point and a body against each other")
+    small = Field(np.float64, unit="m", doc="length below which that moves nothing")
 
 
 class Sums(Record):

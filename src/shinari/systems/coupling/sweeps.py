@@ -35,7 +35,7 @@ from shinari.systems.colliders.element_points import (
 )
 from shinari.systems.colliders.elements import deepest
 from shinari.systems.colliders.supports import is_on_body
-from shinari.systems.coupling.bounds import are_shorter, leave_apart, paths_with, piece_path, piece_stride, radii_of
+from shinari.systems.coupling.bounds import are_shorter, leave_apart, leave_to_vertices, paths_with, piece_path, piece_stride, radii_of
 from shinari.systems.coupling.detection import THIRD
 from shinari.systems.coupling.heavy_pairs import (
     NOTHING,
@@ -75,8 +75,9 @@ JUMP = np.float32(0.02)
 # Sweeps in the first substep of a step that begins without pushes.
 FIRST_SWEEPS = 8
 Corners = tuple[Vector, Vector, Vector]
-# Of what `respond_to_shape` returns: whether the item touches, and its gap.
-TOUCHES, GAP = 0, 7
+# Of what `respond_to_shape` returns: whether the item touches, its gap, and the further push on its other side.
+TOUCHES, GAP, ON_OTHER_SIDE = 0, 7, 9
+NO_PUSH = (0.0, 0.0, 0.0)
 
 
 @steady
@@ -198,11 +199,14 @@ def project_particles(meshes: bool) -> Kernel:
         rate, fall = ONE / h, progress.fall[0]
         limits = rate * rate, h * progress.escape[0]
         bodies = particles, origins, body_shapes, frames, body_sweeps
+        begins, solved = progress.sweep[0] == 0, -1
         for turn in range(count):
             m = contact_of(turn, count, progress)
             i, k = np.int64(items.points[contacts.item[m], 0]), contacts.body_shape[m]
             b, far = body_shapes.frame[k], contact_particles.path[i] + piece_path(k, body_shapes, body_sweeps)
-            if far < contacts.bound[m, 0]:
+            # a sweep after the first one passes over what pushes and has not moved since
+            pushes = contacts.multiplier[m] > ZERO
+            if (far < contacts.bound[m, 0] and not (pushes and begins)) or m == solved:
                 continue
             w, fixed = np.float64(particles.x[i, 3]), frames.x0[b]
             origin = origins.position[particles.origin_index[i]]
@@ -230,12 +234,16 @@ def project_particles(meshes: bool) -> Kernel:
                 opposite,
             )
             if answer[TOUCHES]:
-                contacts.bound[m, 0] = -1.0
                 item, body = ((i, i, i), (1.0, 0.0, 0.0), w, between), (b, sub(start, fixed))
                 records = contacts, contact_particles, bodies, progress
                 there = body_shapes.frame[max(opposite[1], 0)]
                 on_other_side = opposite, (there, sub(path[0], frames.x0[there]))
                 largest = max(largest, apply_answer(m, answer, item, body, law[1], records, on_other_side))
+                # what both bodies push is solved for both at once
+                solved = opposite[0] if answer[ON_OTHER_SIDE] != NO_PUSH else -1
+                far = contact_particles.path[i] + piece_path(k, body_shapes, body_sweeps)
+                still = opposite[0] < 0 and contacts.multiplier[m] > ZERO
+                contacts.bound[m, 0] = far + progress.small[0] if still else -1.0
             else:
                 stride = norm(sub(now, start)) + piece_stride(frames, k, body_shapes)
                 contacts.bound[m, 0] = far + slack(answer[GAP], np.float64(contact_particles.radius[i]), stride)
@@ -272,7 +280,7 @@ def search(meshes: bool) -> Shared:
 @once
 def project_elements(meshes: bool) -> Kernel:
     """Kernel of a sweep over the contacts of triangles and segments."""
-    respond_to_shape, deepest_point = response(meshes), search(meshes)
+    respond_to_shape, deepest_point, distance_and_normal = response(meshes), search(meshes), distances(meshes)
 
     @kernel(fastmath=STEADY)
     def project_all_elements(
@@ -312,6 +320,10 @@ def project_elements(meshes: bool) -> Kernel:
                 ends = triangle_in_piece(body_shapes, k, frames.x[b], frames.q[b], now)
                 begins = triangle_in_piece(body_shapes, k, fixed, frames.q0[b], starts)
                 if leave_apart(contacts, m, again, (far, radii), ends, begins):
+                    break
+                piece = body_shapes.kind[k], body_shapes.size[k], fields
+                ways = far, radii
+                if again == 0 and leave_to_vertices(distance_and_normal, contacts, m, piece, ways, ends, begins):
                     break
                 free, least = contacts.multiplier[m] <= ZERO, min(radii[0], min(radii[1], radii[2]))
                 # what comes out must not depend on when an element was listed or passed over
@@ -392,12 +404,12 @@ def project_elements(meshes: bool) -> Kernel:
 
 
 @kernel
-def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float, fall: float):
+def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float, fall: float, small: float):
     """Sweeps begin; `speed` [m/s] is that at which what was inside comes out in the first one of a substep.
 
-    `fall` [m]: displacement that gravity adds in a substep.
+    `fall` [m]: displacement that gravity adds in a substep; `small` [m]: see `Progress`.
     """
-    progress.fall[0] = fall
+    progress.fall[0], progress.small[0] = fall, small
     progress.sweep[0], progress.least[0], progress.escape[0], progress.done[0] = 0, 1, 0.0, 0
     if first != 0:
         progress.least[0] = FIRST_SWEEPS if progress.fresh[0] != 0 else 1
@@ -408,10 +420,10 @@ def start_sweeps(_, progress: Progress, first: np.int64, speed: float, h: float,
 
 
 @kernel
-def check_convergence(_, progress: Progress, small: float):
-    """Whether sweeps go on, while one still moves something by more than a length [m]."""
+def check_convergence(_, progress: Progress):
+    """Whether sweeps go on, while one still moves something."""
     progress.sweep[0] += 1
-    settled = progress.sweep[0] >= progress.least[0] and progress.largest[0] <= small
+    settled = progress.sweep[0] >= progress.least[0] and progress.largest[0] <= progress.small[0]
     progress.done[0] = 1 if settled else 0
     progress.escape[0], progress.largest[0] = 0.0, 0.0
     progress.back[0], progress.forth[0] = progress.forth[0], progress.back[0]

@@ -317,7 +317,8 @@ class BodyParticles(System):
             points, elements = self.lists[0], self.lists[-1]
             p.serial(press_on_layers, points.counts, elements.counts, self._surfaces.rows.table)
             layers.record_find(p, self.particles)
-        p.serial(start_sweeps, progress, int(first), self._settings.depenetration_speed, h, self._weight * h * h)
+        escape, fall = self._settings.depenetration_speed, self._weight * h * h
+        p.serial(start_sweeps, progress, int(first), escape, h, fall, self._small)
         if first and self._carry:
             self._record_supports(p, first)
             self._record_stored(p, BENEATH)
@@ -333,7 +334,7 @@ class BodyParticles(System):
                 self._record_projection(p, each)
             with p.when((progress.back, 0)):
                 self._record_projection(p, points)
-            p.serial(check_convergence, progress, self._small)
+            p.serial(check_convergence, progress)
         if first:
             p.launch(withdraw_response, frames, body_sweeps, count=len(frames))
         p.launch(note_pose, frames, body_sweeps, count=len(frames))
