@@ -155,3 +155,21 @@ def test_a_box_slides_down_a_sheet_on_a_slope(precision):
     sim.step(12)
     expected = 0.5 * G * (np.sin(0.3) - 0.2 * np.cos(0.3)) * 0.2**2
     np.testing.assert_allclose(sim.pose(box).position[0], expected, rtol=0.15)
+
+
+@precisions
+def test_what_lies_flat_is_carried_by_vertices(precision):
+    """Triangles that are no deeper than their lowest vertex hardly push: few contacts are elsewhere, without a load.
+
+    More than half of all contacts were of such triangles, which took most of the time of a step.
+    """
+    sim, box, sheet = stack(1.0, 0.08, substeps=10, precision=precision)
+    sim.step(30)
+    contacts, at = sim.contacts(), sim.state.positions[sheet.particles]
+    on_sheet = contacts.positions[:, 1] > 0.09
+    points = contacts.positions[on_sheet]
+    pushes = np.abs(np.sum(contacts.forces * contacts.normals, axis=1))[on_sheet]
+    elsewhere = np.linalg.norm(points[:, None] - at[None], axis=2).min(axis=1) > 0.6 * THICKNESS
+    assert elsewhere.sum() < 0.5 * (~elsewhere).sum()
+    assert pushes[elsewhere].sum() < 1e-3 * pushes.sum()
+    np.testing.assert_allclose(sim.pose(box).position[1], 0.1 + THICKNESS + 0.04, atol=0.01 * THICKNESS)

@@ -35,7 +35,15 @@ from shinari.systems.colliders.element_points import (
 )
 from shinari.systems.colliders.elements import deepest
 from shinari.systems.colliders.supports import is_on_body
-from shinari.systems.coupling.bounds import are_shorter, leave_apart, leave_to_vertices, paths_with, piece_path, piece_stride, radii_of
+from shinari.systems.coupling.bounds import (
+    are_shorter,
+    leave_apart,
+    leave_to_vertices,
+    paths_with,
+    piece_path,
+    piece_stride,
+    radii_of,
+)
 from shinari.systems.coupling.detection import THIRD
 from shinari.systems.coupling.heavy_pairs import (
     NOTHING,
